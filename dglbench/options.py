@@ -1,0 +1,147 @@
+"""Options as frozen dataclasses: parsed from text, checked, described and saved verbatim.
+
+A task's settings and a method's options are plain dataclasses whose fields are
+annotated with their range and a sentence for the user::
+
+    n: Annotated[int, Ge(1), Doc("individuals per instance")] = 50
+
+`parse` turns text such as ``n=50`` into such an object or says what is allowed.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import annotated_types as at
+from typing_extensions import Doc
+
+from dglbench.errors import OptionError
+
+__all__ = ["OptionInfo", "as_dict", "describe", "parse", "parse_assignments"]
+
+T = TypeVar("T")
+
+_RANGE_SIGNS = {at.Gt: (">", "gt"), at.Ge: ("≥", "ge"), at.Lt: ("<", "lt"), at.Le: ("≤", "le")}
+
+
+class OptionInfo(NamedTuple):
+    """One option as the user sees it."""
+
+    name: str
+    kind: str
+    allowed: str
+    default: Any
+    help: str
+
+
+def describe(cls: type[Any]) -> list[OptionInfo]:
+    """List the options of a dataclass in the order they are declared."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return [_describe_field(field, hints[field.name]) for field in dataclasses.fields(cls)]
+
+
+def parse(cls: type[T], given: Mapping[str, Any], *, owner: str) -> T:
+    """Build a ``cls`` from values or their text, or say which one is wrong and what is allowed.
+
+    ``owner`` names what the options belong to, such as ``"task matching"``.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+    known = {info.name: info for info in describe(cls)}
+    for name in given:
+        if name not in known:
+            raise OptionError(
+                f"{owner} has no option '{name}'; it has {_listing(known) or 'none'}."
+            )
+    hints = typing.get_type_hints(cls, include_extras=True)
+    values = {name: _from_text(value, hints[name]) for name, value in given.items()}
+    config = ConfigDict(allow_inf_nan=False)
+    adapter = TypeAdapter(with_config(config)(cls))
+    try:
+        return adapter.validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = first["loc"][0] if first["loc"] else None
+        if where is None or str(where) not in known:  # a rule across fields, in __post_init__
+            raise OptionError(
+                f"{owner}: {first['msg'].removeprefix('Value error, ')}"
+            ) from error
+        info = known[str(where)]
+        raise OptionError(
+            f"{owner}: {info.name} must be {info.allowed}, got {given[info.name]!r}."
+        ) from error
+
+
+def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
+    """Split ``key=value`` words, as given to ``--set``."""
+    pairs: dict[str, str] = {}
+    for word in assignments:
+        key, sign, value = word.partition("=")
+        if not sign or not key.strip():
+            raise OptionError(f"--set takes key=value, got '{word}'; write for example slack=0.2.")
+        pairs[key.strip().replace("-", "_")] = value.strip()
+    return pairs
+
+
+def as_dict(options: Any) -> dict[str, Any]:
+    """Return the options as JSON-ready values."""
+    return {
+        field.name: list(value) if isinstance(value, tuple) else value
+        for field in dataclasses.fields(options)
+        for value in [getattr(options, field.name)]
+    }
+
+
+def _listing(known: Mapping[str, OptionInfo]) -> str:
+    return ", ".join(known)
+
+
+def _describe_field(field: dataclasses.Field[Any], hint: Any) -> OptionInfo:
+    base, metadata = _strip(hint)
+    doc = next((item.documentation for item in metadata if isinstance(item, Doc)), "")
+    default = None if field.default is dataclasses.MISSING else field.default
+    kind = _kind(base)
+    ranges = [
+        f"{sign} {getattr(item, attribute):g}"
+        for item in metadata
+        for cls, (sign, attribute) in _RANGE_SIGNS.items()
+        if type(item) is cls
+    ]
+    allowed = " and ".join([f"{kind} {ranges[0]}", *ranges[1:]]) if ranges else kind
+    return OptionInfo(field.name, kind, allowed, default, doc)
+
+
+def _strip(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    if typing.get_origin(hint) is typing.Annotated:
+        base, *metadata = typing.get_args(hint)
+        return base, tuple(metadata)
+    return hint, ()
+
+
+def _kind(base: Any) -> str:
+    origin = typing.get_origin(base)
+    if origin is Literal:
+        return "one of " + ", ".join(str(value) for value in typing.get_args(base))
+    if origin in (types.UnionType, typing.Union):
+        inner = [_kind(part) for part in typing.get_args(base) if part is not type(None)]
+        return " or ".join([*inner, "none"])
+    if origin is tuple:
+        return f"a comma-separated list, each {_kind(_strip(typing.get_args(base)[0])[0])}"
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    return names.get(base, str(base))
+
+
+def _from_text(value: Any, hint: Any) -> Any:
+    """Read text the way a user writes it; anything else is passed on for validation."""
+    base, _ = _strip(hint)
+    parts = typing.get_args(base) if typing.get_origin(base) in (types.UnionType, typing.Union) else ()
+    if isinstance(value, str) and type(None) in parts and value.lower() in {"none", ""}:
+        return None
+    takes_list = any(typing.get_origin(part) is tuple for part in (base, *parts))
+    if takes_list and isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if takes_list and isinstance(value, (list, tuple)):
+        return tuple(value)
+    return value

@@ -1,0 +1,105 @@
+"""Finding tasks and methods by entry point, ours and anyone's alike.
+
+A plugin that does not import is a warning and a marked row in ``dglbench
+list``, never a crash: it fails only when it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dglbench.errors import PluginError
+
+if TYPE_CHECKING:
+    from dglbench.methods import Method
+    from dglbench.task import Task
+
+__all__ = ["MethodChoice", "Plugin", "find_method", "find_task", "plugins"]
+
+TASKS = "dglbench.tasks"
+METHODS = "dglbench.methods"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One registered task or method, loaded or broken."""
+
+    name: str
+    group: str
+    origin: str
+    """The distribution that registers it, with its version."""
+    target: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method as the user named it, such as ``dgl-5``."""
+
+    name: str
+    cls: type[Method]
+    from_name: dict[str, Any]
+    """Options the name itself fixes, such as ``U = 5``."""
+
+
+@cache
+def plugins(group: str) -> tuple[Plugin, ...]:
+    """Load every plugin of a group; broken ones carry their error."""
+    found: dict[str, Plugin] = {}
+    for entry in sorted(importlib.metadata.entry_points(group=group), key=lambda e: e.name):
+        dist = entry.dist
+        origin = f"{dist.name} {dist.version}" if dist else "unknown"
+        if entry.name in found:
+            other = found[entry.name]
+            if (other.origin, entry.value) == (origin, entry.value):
+                continue  # the same distribution seen twice on the path
+            error = f"the name is taken by {other.origin}"
+            found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
+            continue
+        try:
+            target = entry.load()
+        except Exception as error:  # a plugin may fail in any way; it is recorded and named
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            found[entry.name] = Plugin(entry.name, group, origin, error=text)
+        else:
+            found[entry.name] = Plugin(entry.name, group, origin, target=target)
+    return tuple(found.values())
+
+
+def find_task(name: str) -> Task:
+    """Return the task called ``name``, or say which there are."""
+    task: Task = _find(TASKS, name).target()
+    return task
+
+
+def find_method(name: str) -> MethodChoice:
+    """Return the method called ``name``; ``dgl-5`` is ``dgl-U`` with U = 5."""
+    names = {plugin.name for plugin in plugins(METHODS)}
+    family = re.fullmatch(r"(.+)-(\d+)", name)
+    if name not in names and family and f"{family[1]}-U" in names:
+        plugin = _find(METHODS, f"{family[1]}-U")
+        return MethodChoice(name, plugin.target, {"U": int(family[2])})
+    if name.endswith("-U") and name in names:
+        raise PluginError(f"method '{name}' needs a number: write for example {name[:-1]}5.")
+    return MethodChoice(name, _find(METHODS, name).target, {})
+
+
+def _find(group: str, name: str) -> Plugin:
+    kind = group.rpartition(".")[2].rstrip("s")
+    available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
+    if name in available:
+        return available[name]
+    broken = [plugin for plugin in plugins(group) if plugin.name == name]
+    if broken:
+        raise PluginError(
+            f"{kind} '{name}' ({broken[0].origin}) does not import: {broken[0].error}; "
+            "mend or uninstall that plugin."
+        )
+    close = difflib.get_close_matches(name, available, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")

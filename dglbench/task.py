@@ -1,0 +1,144 @@
+"""What a task plugin supplies, and the data that flows out of it.
+
+A task turns its settings and a seed into a `Dataset`, says which `Problem` the
+instances share, and builds the predictor to be trained. It knows nothing of
+methods. Register a subclass of `Task` under the entry-point group
+``dglbench.tasks`` and every command finds it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench import options
+from dglbench.errors import OptionError
+from dglbench.problem import Array, Problem
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from dglbench.solvers import Solver
+
+__all__ = ["SPLITS", "Dataset", "LabelAxis", "Task", "TaskSpec", "split_sizes_to_rows"]
+
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """Which data: a task's name, its resolved settings and the data seed."""
+
+    task: str
+    settings: Any
+    seed: int
+
+    @property
+    def setting_name(self) -> str:
+        """A short name such as ``matching-50``."""
+        return f"{self.task}-{self.settings.n}"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Instances of one problem, with the split each belongs to."""
+
+    spec: TaskSpec
+    problem: Problem
+    constants: Mapping[str, Any]
+    """What the problem needs beyond the settings (weights, capacities), JSON-ready."""
+    features: Array
+    """(K, …): predictor inputs, not standardised."""
+    labels: Array
+    """(K, G, S): true values; 0 where the problem predicts nothing."""
+    split: npt.NDArray[np.int8]
+    """(K,): index into `SPLITS`."""
+
+    def rows(self, split: str) -> npt.NDArray[np.intp]:
+        """Return the instances of one split, in order."""
+        return np.flatnonzero(self.split == SPLITS.index(split))
+
+    @cached_property
+    def standardiser(self) -> tuple[Array, Array]:
+        """Mean and standard deviation of each feature over the train split."""
+        train = self.features[self.rows("train")].reshape(-1, self.features.shape[-1])
+        spread = train.std(axis=0)
+        return train.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+class LabelAxis(NamedTuple):
+    """Where each predicted value lives, for pictures of the data: a location, an hour."""
+
+    title: str
+    positions: npt.NDArray[Any]
+    """(P,): one position a predicted option."""
+
+
+class Task(ABC):
+    """A family of predict-then-optimise problems."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    sizes: ClassVar[tuple[int, ...]]
+    """The sizes the paper reports."""
+    Settings: ClassVar[type[Any]]
+    """A frozen dataclass with at least the field ``n``, every field with a default."""
+
+    @abstractmethod
+    def generate(self, settings: Any, seed: int) -> Dataset:
+        """Draw or load all instances; a pure function of its arguments."""
+
+    @abstractmethod
+    def problem(self, settings: Any, constants: Mapping[str, Any]) -> Problem:
+        """Build the problem from the settings and a dataset's constants."""
+
+    @abstractmethod
+    def predictor(self, dataset: Dataset) -> nn.Module:
+        """Build an untrained predictor from features to values of shape (K, G, S), in label units.
+
+        It standardises its inputs with the train split's statistics itself.
+        """
+
+    def label_scale(self, dataset: Dataset) -> float:
+        """Return what labels are divided by before τ, α and μ act on them."""
+        return 1.0
+
+    def label_axis(self, settings: Any) -> LabelAxis | None:
+        """Say where each predicted value lives, or None if there is nothing to draw."""
+        return None
+
+    def batched_solver(self, problem: Problem) -> Solver | None:
+        """Return a solver vectorised over instances, if the structure allows one."""
+        return None
+
+    def parse_settings(self, given: Mapping[str, Any]) -> Any:
+        """Check settings given as values or text."""
+        return options.parse(self.Settings, given, owner=f"task {self.name}")
+
+    def paper(self) -> dict[str, Any]:
+        """Read the paper's settings and search spaces: the TOML file beside the task's module."""
+        module = type(self).__module__
+        package, _, stem = module.rpartition(".")
+        if not package:
+            return {}
+        file = resources.files(package).joinpath(f"{stem}.toml")
+        return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def split_sizes_to_rows(
+    sizes: tuple[int, int, int], order: npt.NDArray[np.intp]
+) -> npt.NDArray[np.int8]:
+    """Give the first instances of ``order`` to train, the next to val, the next to test."""
+    if sum(sizes) != len(order):
+        raise OptionError(f"train + val + test must be {len(order)}, got {sum(sizes)}.")
+    split = np.empty(len(order), dtype=np.int8)
+    split[order] = np.repeat(np.arange(3, dtype=np.int8), sizes)
+    return split
