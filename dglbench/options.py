@@ -65,9 +65,7 @@ def parse(cls: type[T], given: Mapping[str, Any], *, owner: str) -> T:
         first = error.errors()[0]
         where = first["loc"][0] if first["loc"] else None
         if where is None or str(where) not in known:  # a rule across fields, in __post_init__
-            raise OptionError(
-                f"{owner}: {first['msg'].removeprefix('Value error, ')}"
-            ) from error
+            raise OptionError(f"{owner}: {first['msg'].removeprefix('Value error, ')}") from error
         info = known[str(where)]
         raise OptionError(
             f"{owner}: {info.name} must be {info.allowed}, got {given[info.name]!r}."
@@ -136,7 +134,9 @@ def _kind(base: Any) -> str:
 def _from_text(value: Any, hint: Any) -> Any:
     """Read text the way a user writes it; anything else is passed on for validation."""
     base, _ = _strip(hint)
-    parts = typing.get_args(base) if typing.get_origin(base) in (types.UnionType, typing.Union) else ()
+    parts = (
+        typing.get_args(base) if typing.get_origin(base) in (types.UnionType, typing.Union) else ()
+    )
     if isinstance(value, str) and type(None) in parts and value.lower() in {"none", ""}:
         return None
     takes_list = any(typing.get_origin(part) is tuple for part in (base, *parts))

@@ -143,9 +143,10 @@ class Problem:
         """Ask an LP whether the pick-one and global rows can hold together."""
         # A choice by least total use settles nearly every problem without a solver.
         total = np.where(self.mask, self.A.sum(axis=0), np.inf)
-        if (np.take_along_axis(
-            self.A, total.argmin(axis=1)[None, :, None], axis=2
-        ).sum(axis=(1, 2)) <= self.b).all():
+        if (
+            np.take_along_axis(self.A, total.argmin(axis=1)[None, :, None], axis=2).sum(axis=(1, 2))
+            <= self.b
+        ).all():
             return True
         if self.is_assignment:
             return bool(self.b.clip(0).astype(np.int64).sum() >= self.groups)

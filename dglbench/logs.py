@@ -1,0 +1,110 @@
+"""The tables a run writes: their columns, their meaning, their format version.
+
+Row ``epoch = 0`` of every table is the state before training: in ``timing`` it
+is the set-up (layer construction, label solves, first duals), in ``regret`` the
+predictor the run started from. Seconds are training seconds; evaluation and
+logging are never among them.
+"""
+
+import pyarrow as pa
+
+__all__ = [
+    "BOUND",
+    "DECISIONS",
+    "DUALS",
+    "FORMAT_VERSION",
+    "PHASES",
+    "PURPOSES",
+    "REGRET",
+    "TABLES",
+    "TIMING",
+]
+
+FORMAT_VERSION = 1
+
+PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
+"""Where an epoch's seconds go; they add up to the epoch."""
+
+PURPOSES = ("label", "train", "refresh", "evaluate")
+"""Why the solver was called; each instance solved counts once."""
+
+
+def _schema(*fields: tuple[str, pa.DataType, str]) -> pa.Schema:
+    return pa.schema(
+        [
+            pa.field(name, kind, nullable=False, metadata={"help": text})
+            for name, kind, text in fields
+        ]
+    )
+
+
+TIMING = _schema(
+    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
+    (
+        "loss",
+        pa.float64(),
+        "mean training loss of the epoch, in the method's own units; NaN in row 0",
+    ),
+    ("predict_s", pa.float64(), "forward passes of the predictor"),
+    ("solve_s", pa.float64(), "solves inside training steps; label solves in row 0"),
+    ("refresh_s", pa.float64(), "solves that renew dual variables"),
+    ("differentiate_s", pa.float64(), "differentiating through an optimisation layer"),
+    ("backward_s", pa.float64(), "backward pass of the predictor and the optimiser step"),
+    ("other_s", pa.float64(), "batching, the loss itself, layer construction"),
+    ("epoch_s", pa.float64(), "the whole epoch; the sum of the six before"),
+    ("elapsed_s", pa.float64(), "running sum of epoch_s, set-up included"),
+    ("solves_label", pa.int64(), "instances solved with their true values"),
+    ("solves_train", pa.int64(), "instances solved inside training steps"),
+    ("solves_refresh", pa.int64(), "instances whose duals were renewed"),
+)
+
+REGRET = _schema(
+    ("epoch", pa.int32(), "after this many epochs"),
+    ("elapsed_s", pa.float64(), "training seconds spent by then, set-up included"),
+    ("split", pa.string(), "val or test"),
+    ("relative_regret", pa.float64(), "mean over instances of (f* - f) / |f*|"),
+    ("pooled_regret", pa.float64(), "sum of (f* - f) over sum of |f*|"),
+    ("absolute_regret", pa.float64(), "mean over instances of f* - f, in label units"),
+    ("mse", pa.float64(), "mean squared error over predicted options, in label units"),
+)
+
+DECISIONS = _schema(
+    ("instance", pa.int64(), "row of the dataset; the test instances, at the selected epoch"),
+    ("optimal_value", pa.float64(), "f*, the true value of the best decision"),
+    ("achieved_value", pa.float64(), "f, the true value of the decision taken"),
+    ("regret", pa.float64(), "f* - f"),
+)
+
+DUALS = _schema(
+    ("epoch", pa.int32(), "at the end of this epoch; 0 is the set-up"),
+    ("dual_change", pa.float64(), "mean over train instances of |λ now - λ in use| over |λ now|"),
+    ("share_refreshed", pa.float64(), "share of train instances refreshed in this epoch"),
+    ("share_broken", pa.float64(), "share whose argmax decision at the λ in use breaks A z ≤ b"),
+)
+
+BOUND = _schema(
+    ("epoch", pa.int32(), "after this many epochs"),
+    ("split", pa.string(), "val"),
+    ("regret", pa.float64(), "mean f* - f, in scaled label units"),
+    (
+        "loss_gap",
+        pa.float64(),
+        "G times (plain loss at the predictions - plain loss at the labels)",
+    ),
+    ("margin_predicted", pa.float64(), "soft-to-hard term of the predictions (first lemma)"),
+    ("margin_true", pa.float64(), "soft-to-hard term of the labels (first lemma)"),
+    (
+        "bound",
+        pa.float64(),
+        "loss_gap + margin_predicted + margin_true: Theorem 1's right-hand side",
+    ),
+)
+
+TABLES = {
+    "timing": TIMING,
+    "regret": REGRET,
+    "decisions": DECISIONS,
+    "duals": DUALS,
+    "bound": BOUND,
+}
+"""File stem to schema. ``duals`` and ``bound`` are written by methods that guide by duals."""
