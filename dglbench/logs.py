@@ -77,7 +77,11 @@ DECISIONS = _schema(
 
 DUALS = _schema(
     ("epoch", pa.int32(), "at the end of this epoch; 0 is the set-up"),
-    ("dual_change", pa.float64(), "mean over train instances of |λ now - λ in use| over |λ now|"),
+    (
+        "dual_gap",
+        pa.float64(),
+        "staleness: mean of (dual value of the λ in use - optimum) / |optimum| over train instances",
+    ),
     ("share_refreshed", pa.float64(), "share of train instances refreshed in this epoch"),
     ("share_broken", pa.float64(), "share whose argmax decision at the λ in use breaks A z ≤ b"),
 )

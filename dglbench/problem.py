@@ -151,7 +151,7 @@ class Problem:
         if self.is_assignment:
             return bool(self.b.clip(0).astype(np.int64).sum() >= self.groups)
         from scipy.optimize import linprog
-        from scipy.sparse import csr_array, kron, eye_array
+        from scipy.sparse import csr_array, eye_array, kron
 
         pick_one = kron(eye_array(self.groups), np.ones((1, self.options)))
         bounds = [(0.0, 1.0 if exists else 0.0) for exists in self.mask.ravel()]
@@ -172,7 +172,7 @@ class Problem:
         if self.rows != self.options:
             return False
         unit = np.eye(self.rows)[:, None, :] * self.mask[None]
-        return bool((self.A == unit).all())
+        return bool((unit == self.A).all())
 
     @cached_property
     def is_knapsack(self) -> bool:

@@ -16,7 +16,10 @@ import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Ge, Gt
+from typing_extensions import Doc
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
@@ -45,15 +48,18 @@ _PARTIAL = ".partial-"
 class Protocol:
     """How a run is trained and watched, the same for every method of a comparison."""
 
-    epochs: int = 40
-    batch_size: int = 32
-    patience: int | None = None
-    """Stop after this many evaluations without a better validation regret; None never stops."""
-    evaluate_every: int = 1
-    warm_start: bool = True
-    warm_start_lr: float = 0.01
-    warm_start_epochs: int = 500
-    warm_start_patience: int = 20
+    epochs: Annotated[int, Ge(1), Doc("passes over the training instances")] = 40
+    batch_size: Annotated[int, Ge(1), Doc("training instances per step")] = 32
+    patience: Annotated[
+        int | None, Ge(1), Doc("evaluations without a better validation regret before stopping")
+    ] = None
+    evaluate_every: Annotated[int, Ge(1), Doc("epochs between evaluations")] = 1
+    warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
+    warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
+    warm_start_epochs: Annotated[int, Ge(1), Doc("most epochs of the warm start")] = 500
+    warm_start_patience: Annotated[
+        int, Ge(1), Doc("epochs without a better validation MSE before the warm start ends")
+    ] = 20
 
 
 @dataclass(frozen=True)

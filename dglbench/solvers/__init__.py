@@ -5,12 +5,15 @@ from dglbench.problem import Problem
 from dglbench.solvers.base import Solver
 from dglbench.task import Task
 
-__all__ = ["FAMILIES", "Solver", "evaluation_solver", "make_solver"]
+__all__ = ["DUAL_RULES", "FAMILIES", "Solver", "evaluation_solver", "make_solver"]
 
 FAMILIES = {
     "ortools": "OR-Tools: GLOP for relaxations and duals, exact integer solvers; any task",
     "batched": "exact solvers vectorised over the batch; tasks that supply one",
 }
+
+DUAL_RULES = {"ortools": "vertex", "batched": "centre"}
+"""Which dual optimum a family takes where there are several; its solvers explain theirs."""
 
 
 def make_solver(family: str, task: Task, problem: Problem) -> Solver:

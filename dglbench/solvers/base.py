@@ -74,7 +74,8 @@ class Solver(ABC):
 
         if not isinstance(values, torch.Tensor):
             raise SolverError(
-                f"coefficients must be a numpy array or a torch tensor, got {type(values).__name__}."
+                "coefficients must be a numpy array or a torch tensor, "
+                f"got {type(values).__name__}."
             )
         answer = question(self._checked(values.detach().cpu().numpy()))
         return torch.from_numpy(answer).to(device=values.device, dtype=values.dtype)

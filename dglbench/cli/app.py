@@ -1,0 +1,176 @@
+"""The program: which verbs there are, how they are loaded, how mistakes are told.
+
+A verb is a module ``dglbench.cli.<name>`` with a function ``run`` whose signature
+is its options and whose docstring is its help. It is imported when it is called,
+so ``dglbench --help`` never pays for what another verb needs.
+
+Exit codes: 0 done; 2 a mistake in what was asked; 130 interrupted; 1 anything else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from dglbench.cli import console
+from dglbench.errors import DglbenchError, OptionError
+
+__all__ = ["VERBS", "Verb", "app", "main"]
+
+
+class Verb(NamedTuple):
+    """Where a verb lives and what the top-level help says of it."""
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "generate": Verb("dglbench.cli.generate", "Generate a dataset, and show what it is like."),
+    "train": Verb("dglbench.cli.train", "Train one predictor with one method, and log the run."),
+    "sweep": Verb("dglbench.cli.sweep", "Run many trainings, in parallel; again to resume."),
+    "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
+    "list": Verb("dglbench.cli.listing", "List tasks, solvers, methods, and where they come from."),
+}
+
+_DEBUG = "--debug"
+
+
+class _CheapHelp:
+    """Gives --help the default False, which typer takes as it is.
+
+    Typer gives it None, and to see that None is no bool it imports pydantic: 0.1 s
+    of CPU time for every command that otherwise needs no conversion.
+    """
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc] - mixed into a command
+        if option is not None:
+            option.default = False
+        return option
+
+
+class _Command(_CheapHelp, TyperCommand):
+    pass
+
+
+class _LazyGroup(_CheapHelp, TyperGroup):
+    """A group whose verbs are names and one-line summaries until one is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, verb in VERBS.items():
+            self.commands[name] = TyperCommand(name, help=verb.summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name = args[0]
+        if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
+            close = difflib.get_close_matches(name, VERBS, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise OptionError(f"there is no command '{name}'; there are {', '.join(VERBS)}.{hint}")
+        found, command, rest = super().resolve_command(ctx, args)
+        if found in VERBS:
+            command = self._load(found)
+        return found, command, rest
+
+    def _load(self, name: str) -> Any:
+        module = importlib.import_module(VERBS[name].module)
+        shell = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        shell.command(name, cls=_Command)(module.run)
+        command = get_command(shell)
+        # --debug works on either side of the verb.
+        command.params.extend(param for param in self.params if param.name == "debug")
+        return command
+
+
+app = typer.Typer(
+    name="dglbench",
+    cls=_LazyGroup,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from dglbench import __version__
+
+        console.out.print(f"dglbench {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(_DEBUG, expose_value=False, help="Show the traceback of an error."),
+    ] = False,
+) -> None:
+    """Find out which way of training gives the best decisions for the time you have."""
+    if context.invoked_subcommand is None:
+        console.out.print(context.get_help(), end="", markup=False, highlight=False)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if args is None else args)
+    try:
+        code = get_command(app).main(words, prog_name="dglbench", standalone_mode=False)
+        sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
+    except DglbenchError as error:
+        return _fail(str(error), 2, words)
+    except typer.TyperException as error:  # a mistake in how the command was written
+        return _fail(_usage_sentence(error), 2, words)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    except BrokenPipeError:
+        return _reader_left()
+    except MemoryError:
+        return _fail("there is not enough memory; ask for less data or fewer jobs.", 1, words)
+    except Exception as error:  # the last resort: say it is ours, not the user's
+        what = f"{type(error).__name__}: {error}".strip(": ")
+        return _fail(f"this is a bug in dglbench ({what}).", 1, words)
+    if code == 130:
+        console.note("interrupted.")
+    return code if isinstance(code, int) else 0
+
+
+def _fail(sentence: str, code: int, words: Sequence[str]) -> int:
+    """Tell the error being handled in one sentence, with its traceback if that was asked for."""
+    if _DEBUG in words:
+        console.err.print_exception()
+    elif code == 1:
+        sentence += f" Run the command again with {_DEBUG} to see where."
+    console.error(sentence)
+    return code
+
+
+def _usage_sentence(error: typer.TyperException) -> str:
+    sentence = " ".join(error.format_message().split())
+    sentence = sentence[:1].lower() + sentence[1:]
+    path = getattr(getattr(error, "ctx", None), "command_path", "dglbench")
+    return f"{sentence.rstrip('.')}; see {path} --help."
+
+
+def _reader_left() -> int:
+    # Python flushes stdout once more at exit; give it somewhere to go.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 1

@@ -1,0 +1,140 @@
+"""``dglbench list``: what can be asked for, with which options, and where it comes from."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from dglbench import options, plugins
+from dglbench.cli import console
+
+__all__ = ["run"]
+
+
+def run(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of tables.")
+    ] = False,
+) -> None:
+    """List tasks, solvers and methods, their options, and the packages they come from."""
+    document = _catalogue()
+    for entry in document["tasks"] + document["methods"]:
+        if entry["error"]:
+            console.warn(
+                f"{entry['name']} ({entry['origin']}) cannot be used: {entry['error']}; "
+                "mend or uninstall that plugin."
+            )
+    if as_json:
+        console.print_json(document)
+    else:
+        _render(document)
+
+
+def _catalogue() -> dict[str, Any]:
+    """Collect everything as a JSON-ready document; nothing heavy is imported for it."""
+    from dglbench import __version__
+    from dglbench.solvers import FAMILIES
+
+    return {
+        "version": __version__,
+        "tasks": [_describe(p, "Settings") for p in plugins.plugins(plugins.TASKS)],
+        "solvers": [{"name": name, "summary": text} for name, text in FAMILIES.items()],
+        "methods": [_describe(p, "Options") for p in plugins.plugins(plugins.METHODS)],
+    }
+
+
+def _describe(plugin: plugins.Plugin, options_name: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": plugin.name,
+        "origin": plugin.origin,
+        "summary": "",
+        "sizes": [],
+        "options": [],
+        "error": plugin.error,
+    }
+    if plugin.error is not None:
+        return entry
+    try:
+        doc = (inspect.getdoc(plugin.target) or "").partition("\n")[0]
+        entry["summary"] = getattr(plugin.target, "summary", doc)
+        entry["sizes"] = list(getattr(plugin.target, "sizes", ()))
+        described = options.describe(getattr(plugin.target, options_name))
+        entry["options"] = [info._asdict() for info in described]
+    except Exception as error:  # a plugin may be malformed in any way; it is named, not fatal
+        entry["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return entry
+
+
+def _render(document: dict[str, Any]) -> None:
+    console.print_table(
+        ("task", "paper's sizes", "from", "what it is"),
+        [
+            (*_name_cells(task, ", ".join(map(str, task["sizes"])) or "-"), _summary(task))
+            for task in document["tasks"]
+        ],
+        title="Tasks",
+    )
+    for task in document["tasks"]:
+        if task["options"]:
+            _render_options(f"Settings of {task['name']} (--set name=value)", task["options"])
+    console.print_table(
+        ("solver", "what it is"),
+        [(solver["name"], solver["summary"]) for solver in document["solvers"]],
+        title="Solvers (--solver)",
+    )
+    console.print_table(
+        ("method", "options", "from", "what it is"),
+        [
+            (
+                *_name_cells(method, ", ".join(o["name"] for o in method["options"]) or "-"),
+                _summary(method),
+            )
+            for method in document["methods"]
+        ],
+        title="Methods (--method)",
+    )
+    shared = _merge_options(document["methods"])
+    if shared:
+        _render_options("Options of methods", shared)
+
+
+def _name_cells(entry: dict[str, Any], detail: str) -> tuple[Any, ...]:
+    if entry["error"]:
+        return Text(f"{entry['name']} ✗", style="red"), "-", entry["origin"]
+    return entry["name"], detail, entry["origin"]
+
+
+def _summary(entry: dict[str, Any]) -> Text | str:
+    if entry["error"]:
+        return Text(f"broken: {entry['error']}", style="red")
+    return str(entry["summary"])
+
+
+def _render_options(title: str, rows: list[dict[str, Any]]) -> None:
+    console.print_table(
+        ("name", "default", "allowed", "meaning"),
+        [(row["name"], _default(row["default"]), row["allowed"], row["help"]) for row in rows],
+        title=title,
+    )
+
+
+def _merge_options(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """List each option once, however many methods have it."""
+    merged: dict[tuple[str, ...], dict[str, Any]] = {}
+    for method in methods:
+        for option in method["options"]:
+            merged.setdefault(tuple(map(str, option.values())), option)
+    return list(merged.values())
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

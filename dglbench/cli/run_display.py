@@ -1,0 +1,165 @@
+"""A run on the screen: live while it trains, as tables when it is done."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from dglbench.cli import console
+from dglbench.errors import RunError
+from dglbench.logs import PHASES, PURPOSES
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dglbench.training import Progress
+
+__all__ = ["live_run", "show_run"]
+
+_LINE_EVERY_S = 5.0
+
+
+@contextmanager
+def live_run(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Show a run as it trains: a live table on a terminal, else a line every few seconds."""
+    if quiet:
+        yield None
+    elif console.err.is_terminal:
+        from rich.live import Live
+
+        with Live(console=console.err, transient=True, refresh_per_second=8) as live:
+            yield lambda progress: live.update(_live_table(progress))
+    else:
+        yield _line_watcher()
+
+
+def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
+    """Print a finished run and return its state."""
+    status, spec, phases = _read(folder)
+    if as_json:
+        document = {"run": str(folder), "existed": existed, "spec": spec, **status}
+        console.print_json({**document, "seconds_by_phase": phases})
+        return str(status["status"])
+    identity = spec["identity"]
+    title = f"{identity['task']}-{identity['settings']['n']}, seed {identity['seed']}"
+    chosen = ", ".join(f"{key} {value}" for key, value in identity["options"].items())
+    console.print_table(
+        ["", "selected epoch", "start"],
+        _outcome_rows(status),
+        title=f"{identity['method']} on {title} ({chosen}; solver {identity['solver']})",
+        caption=_caption(status),
+        right=("selected epoch", "start"),
+    )
+    console.print_table(
+        ["training seconds", *PHASES, "total"],
+        [["", *(f"{phases[name]:.3f}" for name in PHASES), f"{sum(phases.values()):.3f}"]],
+        right=(*PHASES, "total"),
+    )
+    solves = status.get("solves", {})
+    console.print_table(
+        ["instances solved", *PURPOSES],
+        [["", *(f"{solves.get(name, 0):,}" for name in PURPOSES)]],
+        right=PURPOSES,
+    )
+    if status["status"] != "done":
+        console.warn(f"the run ended as {status['status']}: {status.get('message')}")
+    console.note(f"logs: {folder}")
+    return str(status["status"])
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
+    try:
+        status = json.loads((folder / "status.json").read_text("utf-8"))
+        spec = json.loads((folder / "spec.json").read_text("utf-8"))
+        phases = _phase_seconds(folder / "timing.parquet")
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder} is damaged ({error}); --force redoes the run.") from error
+    return status, spec, phases
+
+
+def _phase_seconds(file: Path) -> dict[str, float]:
+    import pyarrow.parquet as pq
+
+    if not file.is_file():
+        return dict.fromkeys(PHASES, 0.0)
+    table = pq.read_table(file)
+    return {name: float(sum(table[f"{name}_s"].to_pylist())) for name in PHASES}
+
+
+def _outcome_rows(status: dict[str, Any]) -> list[list[Any]]:
+    selected, warm = status.get("selected"), status.get("warm_start") or {}
+    if selected is None:
+        return [["test relative regret", "–", "–"]]
+    test, val = selected["test"], selected["val"]
+    low, high = test["relative_regret_ci"]
+    start = {split: warm.get(f"{split}_relative_regret") for split in ("test", "val")}
+    return [
+        [
+            Text("test relative regret", "bold"),
+            Text(f"{test['relative_regret']:.4f}  (95 %: {low:.4f} – {high:.4f})", "bold"),
+            _figure(start["test"]),
+        ],
+        ["validation relative regret", f"{val['relative_regret']:.4f}", _figure(start["val"])],
+        ["test pooled regret", f"{test['pooled_regret']:.4f}", ""],
+        ["test MSE", f"{test['mse']:.4g}", ""],
+        ["epoch", f"{selected['epoch']} of {status['epochs_run']}", "0"],
+        ["training seconds by then", f"{selected['elapsed_s']:.3f}", ""],
+    ]
+
+
+def _caption(status: dict[str, Any]) -> str:
+    warm = status.get("warm_start")
+    if warm is None:
+        return "start: no warm start"
+    return (
+        f"start: the two-stage warm start ({warm['epochs']} epochs, {warm['seconds']:.2f} s, apart)"
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _live_table(progress: Progress) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    left = progress.wall_s / progress.epoch * (progress.epochs - progress.epoch)
+    table.add_row(
+        f"epoch {progress.epoch}/{progress.epochs}",
+        f"loss {progress.loss:.5g}",
+        f"validation regret {progress.val_regret:.4f} (best {progress.best_val_regret:.4f})",
+        f"about {console.duration(left)} left",
+    )
+    seconds = "  ".join(f"{name} {progress.phases[name]:.2f}" for name in PHASES)
+    solves = "  ".join(f"{name} {count:,}" for name, count in progress.solves.items() if count)
+    grid = Table.grid()
+    grid.add_row(table)
+    grid.add_row(Text(f"seconds  {seconds}", "dim"))
+    grid.add_row(Text(f"solved  {solves}", "dim"))
+    return grid
+
+
+def _line_watcher() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def watch(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _LINE_EVERY_S and progress.epoch < progress.epochs:
+            return
+        last = now
+        left = progress.wall_s / progress.epoch * (progress.epochs - progress.epoch)
+        console.note(
+            f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.5g}, validation "
+            f"regret {progress.val_regret:.4f}, {progress.elapsed_s:.2f} s of training, about "
+            f"{console.duration(left)} left"
+        )
+
+    return watch

@@ -1,0 +1,279 @@
+"""The dataset file: one Parquet row per instance, whole and checked or refused.
+
+Columns ``instance, split, features, labels``; the last two are flattened lists,
+labels of predicted options only. Under the schema metadata key ``dglbench`` stands
+a JSON with the format version, task, settings, seed, shapes, constants (weights
+or capacities) and a digest of all of that and of every column. A second key holds
+a seal over every byte of the file, so nothing can change unseen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dglbench import options, sealed
+from dglbench.atomic import atomic_path
+from dglbench.errors import DatasetError, DglbenchError
+from dglbench.plugins import find_task
+from dglbench.task import SPLITS, Dataset, TaskSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FORMAT_VERSION", "dataset_digest", "read_dataset", "stored_digest", "write_dataset"]
+
+FORMAT_VERSION = 1
+
+_KEY = b"dglbench"
+_COLUMNS = ("instance", "split", "features", "labels")
+_BATCH_BYTES = 64_000_000  # what is copied at a time, on writing, reading and hashing
+
+
+def dataset_digest(dataset: Dataset) -> str:
+    """Return the sha256 of a dataset's content: equal digests, equal data."""
+    return _digest(_document(dataset), dataset)
+
+
+def write_dataset(dataset: Dataset, path: Path) -> str:
+    """Write the dataset file, whole or not at all, and return the digest."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    document = _document(dataset)
+    document["digest"] = _digest(document, dataset)
+    schema = pa.schema(
+        [
+            pa.field("instance", pa.int64(), nullable=False),
+            pa.field("split", pa.string(), nullable=False),
+            pa.field("features", pa.list_(pa.float64()), nullable=False),
+            pa.field("labels", pa.list_(pa.float64()), nullable=False),
+        ]
+    )
+    names = pa.array(SPLITS)
+    try:
+        with atomic_path(path) as temporary:
+            with pq.ParquetWriter(
+                temporary,
+                schema,
+                compression="zstd",
+                use_dictionary=["split"],
+                write_page_checksum=True,
+                store_schema=False,  # the types are Parquet's own; one copy of the metadata
+            ) as writer:
+                for rows in _batches(dataset):
+                    split = pa.DictionaryArray.from_arrays(dataset.split[rows], names)
+                    columns = [
+                        pa.array(np.arange(rows.start, rows.stop, dtype=np.int64)),
+                        split.cast(pa.string()),
+                        _lists(dataset.features[rows]),
+                        _lists(dataset.problem.pack(dataset.labels[rows])),
+                    ]
+                    writer.write_batch(
+                        pa.record_batch(columns, schema=schema), row_group_size=len(split)
+                    )
+                writer.add_key_value_metadata({_KEY: _canonical(document), **sealed.PLACEHOLDER})
+            sealed.close(temporary)
+    except OSError as error:
+        raise DatasetError(
+            f"{path} could not be written: {error.strerror or error}; "
+            "free some space or choose another --out."
+        ) from error
+    return str(document["digest"])
+
+
+def stored_digest(path: Path) -> str | None:
+    """Return the digest of a file whose seal holds, or None if it is no such file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        digest = str(json.loads(metadata[_KEY])["digest"])
+        return digest if sealed.holds(path, metadata) else None
+    except (OSError, pa.ArrowException, KeyError, ValueError, TypeError):
+        return None
+
+
+def read_dataset(path: Path) -> Dataset:
+    """Read a dataset file and check all of it; refuse it in one sentence otherwise."""
+    import pyarrow as pa
+
+    if not path.is_file():
+        raise DatasetError(
+            f"there is no dataset file {path}; make one with dglbench generate TASK --out {path}."
+        )
+    try:
+        return _read(path)
+    except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
+        raise _refused(path, "is damaged or no Parquet file: it cannot be decoded") from error
+
+
+def _read(path: Path) -> Dataset:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        document = _checked_document(path, file)
+        dataset = _empty(path, document)
+        if file.metadata.num_rows != len(dataset.split):
+            raise _refused(
+                path,
+                f"holds {file.metadata.num_rows} instances, but its metadata speaks of "
+                f"{len(dataset.split)}",
+            )
+        labels = dataset.problem.pack(dataset.labels[:0])
+        widths = {"features": math.prod(dataset.features.shape[1:]), "labels": labels.shape[1]}
+        start = 0
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=list(_COLUMNS))
+            rows = slice(start, start + len(table))
+            dataset.split[rows] = _splits(path, table, start)
+            for name, width in widths.items():
+                values = _values(path, table.column(name), name, width)
+                if name == "labels":
+                    dataset.labels[rows] = dataset.problem.unpack(values)
+                else:
+                    dataset.features[rows] = values.reshape(-1, *dataset.features.shape[1:])
+            start = rows.stop
+    if _digest(document, dataset) != document["digest"]:
+        raise _refused(path, "is damaged: its content does not match its digest")
+    if not sealed.holds(path, file.schema_arrow.metadata):
+        raise _refused(path, "was changed after it was written: its seal is broken")
+    return dataset
+
+
+def _checked_document(path: Path, file: Any) -> dict[str, Any]:
+    """Check what can be checked before any data is read."""
+    raw = (file.schema_arrow.metadata or {}).get(_KEY)
+    if raw is None:
+        raise _refused(path, "is no dglbench dataset: it lacks the metadata key 'dglbench'")
+    try:
+        document = json.loads(raw)
+    except ValueError as error:
+        raise _refused(path, "is damaged: its metadata is no JSON") from error
+    version = document.get("format") if isinstance(document, dict) else None
+    if version != FORMAT_VERSION:
+        raise _refused(
+            path, f"has format version {version}, but this dglbench reads version {FORMAT_VERSION}"
+        )
+    needed = ("task", "settings", "seed", "instances", "feature_shape", "constants", "digest")
+    lacking = [key for key in needed if key not in document]
+    if lacking:
+        raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
+    missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
+    if missing:
+        raise _refused(
+            path,
+            f"lacks the column {', '.join(missing)}; a dataset has {', '.join(_COLUMNS)}",
+        )
+    return document
+
+
+def _empty(path: Path, document: dict[str, Any]) -> Dataset:
+    """Build the dataset that the metadata promises, its arrays still to be filled."""
+    try:
+        task = find_task(document["task"])
+        settings = task.parse_settings(document["settings"])
+        problem = task.problem(settings, document["constants"])
+        count = int(document["instances"])
+        shape = tuple(int(part) for part in document["feature_shape"])
+        seed = int(document["seed"])
+    except DglbenchError as error:
+        raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _refused(path, f"is damaged: its metadata holds nonsense ({error})") from error
+    return Dataset(
+        spec=TaskSpec(task.name, settings, seed),
+        problem=problem,
+        constants=document["constants"],
+        features=np.empty((count, *shape)),
+        labels=np.zeros((count, problem.groups, problem.options)),
+        split=np.empty(count, dtype=np.int8),
+    )
+
+
+def _splits(path: Path, table: pa.Table, start: int) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    expected = np.arange(start, start + len(table))
+    if not np.array_equal(table.column("instance").to_numpy(), expected):
+        raise _refused(path, "has instances out of order; expected 0, 1, 2, …")
+    found = pc.index_in(table.column("split").cast(pa.string()), value_set=pa.array(SPLITS))
+    if found.null_count:
+        raise _refused(path, f"has a split that is none of {', '.join(SPLITS)}")
+    return found.to_numpy().astype(np.int8)
+
+
+def _values(path: Path, column: pa.ChunkedArray, name: str, width: int) -> Any:
+    """Return a list column as (rows, width), or say what is wrong with it."""
+    import pyarrow as pa
+
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or (
+        kind.value_type != pa.float64()
+    ):
+        raise _refused(path, f"has {name} of type {kind}; expected lists of doubles")
+    lists = pa.concat_arrays(column.chunks)
+    lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(lengths != width)
+    if wrong.size:
+        raise _refused(
+            path, f"has {lengths[wrong[0]]:g} {name} in an instance; its settings call for {width}"
+        )
+    values = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    if not np.isfinite(values).all():
+        raise _refused(path, f"has {name} that are NaN or infinite; all must be finite")
+    return values
+
+
+def _refused(path: Path, what: str) -> DatasetError:
+    return DatasetError(f"{path} {what}; generate it again with dglbench generate --force.")
+
+
+def _document(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "format": FORMAT_VERSION,
+        "task": dataset.spec.task,
+        "settings": options.as_dict(dataset.spec.settings),
+        "seed": dataset.spec.seed,
+        "instances": len(dataset.labels),
+        "feature_shape": list(dataset.features.shape[1:]),
+        "constants": dict(dataset.constants),
+    }
+
+
+def _digest(document: dict[str, Any], dataset: Dataset) -> str:
+    about = {key: value for key, value in document.items() if key != "digest"}
+    digest = hashlib.sha256(_canonical(about).encode())
+    digest.update(np.ascontiguousarray(dataset.split, dtype=np.int8))
+    for rows in _batches(dataset):
+        digest.update(np.ascontiguousarray(dataset.features[rows], dtype="<f8"))
+        digest.update(np.ascontiguousarray(dataset.problem.pack(dataset.labels[rows]), dtype="<f8"))
+    return digest.hexdigest()
+
+
+def _canonical(document: dict[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _batches(dataset: Dataset) -> Iterator[slice]:
+    count = len(dataset.labels)
+    row_bytes = (dataset.features.nbytes + dataset.labels.nbytes) // max(count, 1)
+    step = max(1, _BATCH_BYTES // max(row_bytes, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def _lists(values: Any) -> pa.Array:
+    import pyarrow as pa
+
+    flat = np.ascontiguousarray(values.reshape(len(values), -1))
+    offsets = np.arange(len(flat) + 1, dtype=np.int32) * flat.shape[1]
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat.ravel()))

@@ -1,0 +1,115 @@
+"""How good decisions are: regret against the true optimum, off the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dglbench.problem import Array
+from dglbench.solvers import evaluation_solver
+from dglbench.streams import stream
+from dglbench.task import Dataset, Task
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+__all__ = ["Evaluator", "Outcome", "SplitEvaluator", "bootstrap_interval"]
+
+# Relative regret divides by |f*|; an instance whose best value is 0 would divide by nothing.
+_SMALLEST_VALUE = 1e-12
+
+
+class Outcome(NamedTuple):
+    """The decisions' worth on one split."""
+
+    optimal: Array
+    """(K,): f*, the true value of the best decision."""
+    achieved: Array
+    """(K,): f, the true value of the decision the predictions led to."""
+    mse: float
+
+    @property
+    def regret(self) -> Array:
+        """(K,): f* − f, never negative beyond rounding."""
+        return np.maximum(self.optimal - self.achieved, 0.0)
+
+    @property
+    def relative(self) -> Array:
+        """(K,): (f* − f)/|f*|."""
+        return self.regret / np.maximum(np.abs(self.optimal), _SMALLEST_VALUE)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the four figures that are logged."""
+        size = max(float(np.abs(self.optimal).sum()), _SMALLEST_VALUE)
+        return {
+            "relative_regret": float(self.relative.mean()),
+            "pooled_regret": float(self.regret.sum() / size),
+            "absolute_regret": float(self.regret.mean()),
+            "mse": self.mse,
+        }
+
+
+@dataclass
+class SplitEvaluator:
+    """Judges predictors on one split."""
+
+    instances: np.ndarray[Any, np.dtype[np.intp]]
+    features: torch.Tensor
+    labels: Array
+    solver: Any
+    predicted: np.ndarray[Any, np.dtype[np.bool_]]
+
+    @cached_property
+    def optimal(self) -> Array:
+        """True value of the best decision, solved once."""
+        return _worth(self.labels, self.solver.decide(self.labels))
+
+    def predict(self, predictor: nn.Module) -> Array:
+        """Return the predictions for the split, in label units."""
+        import torch
+
+        with torch.no_grad():
+            return predictor(self.features).numpy()  # type: ignore[no-any-return]
+
+    def judge(self, predictions: Array) -> Outcome:
+        """Decide by the predictions, then value the decisions by the truth."""
+        achieved = _worth(self.labels, self.solver.decide(predictions))
+        error = (predictions - self.labels)[:, self.predicted]
+        return Outcome(self.optimal, achieved, float(np.mean(np.square(error))))
+
+
+class Evaluator:
+    """Judges predictors on validation and test with one exact solver for every run of a task."""
+
+    def __init__(self, task: Task, dataset: Dataset) -> None:
+        import torch
+
+        self.solver = evaluation_solver(task, dataset.problem)
+        self.splits = {
+            split: SplitEvaluator(
+                instances=dataset.rows(split),
+                features=torch.from_numpy(dataset.features[dataset.rows(split)]),
+                labels=dataset.labels[dataset.rows(split)],
+                solver=self.solver,
+                predicted=dataset.problem.predicted,
+            )
+            for split in ("val", "test")
+        }
+
+
+def bootstrap_interval(values: Array, *, level: float = 0.95, resamples: int = 2000) -> list[float]:
+    """Return the percentile bootstrap interval of the mean over instances."""
+    draws = stream(0, "bootstrap").integers(0, len(values), (resamples, len(values)))
+    means = values[draws].mean(axis=1)
+    tail = (1 - level) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return [float(low), float(high)]
+
+
+def _worth(labels: Array, decisions: Array) -> Array:
+    worth: Array = (labels * decisions).sum(axis=(1, 2))
+    return worth

@@ -1,0 +1,39 @@
+"""Two-stage: train for accuracy, decide afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dglbench.methods.base import Batch, LearningRate, Method, Training
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["TwoStage", "TwoStageOptions"]
+
+
+@dataclass(frozen=True)
+class TwoStageOptions:
+    """Options of `TwoStage`."""
+
+    lr: LearningRate = 0.01
+
+
+class TwoStage(Method):
+    """Mean squared error: (1/N) Σ_i (ŷ_i − y_i)².
+
+    Solver calls per step: none.
+    """
+
+    summary: ClassVar[str] = "mean squared error; no solver in training"
+    Options: ClassVar[type[Any]] = TwoStageOptions
+    warm_starts: ClassVar[bool] = False  # it is what warm starts are made of
+
+    def prepare(self, training: Training) -> None:
+        """Keep the constraints, which know what is predicted."""
+        self._constraints = training.constraints
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return the mean squared error of the batch."""
+        return self._constraints.mse(batch.predictions, batch.labels)

@@ -1,0 +1,172 @@
+"""What every figure shares: its record, its size, its theme, its scales.
+
+Type is set for print at one column (3.4 inches): nothing is smaller than six
+points, and a figure grows with its panels instead of squeezing them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotnine as p9
+import polars as pl
+
+from dglbench.report.load import Report, Unit
+from dglbench.report.palette import Style, method_order, style
+
+__all__ = [
+    "COLUMN_IN",
+    "Figure",
+    "clock_note",
+    "columns_for",
+    "look",
+    "method_scales",
+    "number",
+    "percent",
+    "seconds",
+    "spread",
+]
+
+COLUMN_IN = 3.4
+TEXT_PT = 7.0
+SMALL_PT = 6.2
+INK, MUTED, FAINT = "#222222", "#6A6A6A", "#E3E3E3"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its name on the command line, what it shows, how it is made."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Report], Any]
+    """Return a plotnine ``ggplot``, or raise ReportError if the logs do not allow it."""
+    data: Callable[[Report], pl.DataFrame]
+    """Return the numbers that are drawn."""
+
+
+def columns_for(panels: int) -> int:
+    """Return how many panels stand side by side."""
+    return min(panels, 2 if panels <= 4 else 3 if panels <= 9 else 4)
+
+
+def look(width: float, height: float, **changes: Any) -> Any:
+    """Return the theme: white paper, hairline grid, small but readable type."""
+    theme = p9.theme_minimal(base_size=TEXT_PT) + p9.theme(
+        figure_size=(width, height),
+        text=p9.element_text(color=INK, family="DejaVu Sans"),
+        axis_text=p9.element_text(size=SMALL_PT, color=MUTED),
+        axis_title=p9.element_text(size=TEXT_PT),
+        panel_grid_major=p9.element_line(size=0.3, color=FAINT),
+        panel_grid_minor=p9.element_blank(),
+        panel_border=p9.element_rect(fill="none", color="#BBBBBB", size=0.4),
+        panel_spacing=0.02,
+        strip_text=p9.element_text(size=TEXT_PT, weight="bold", ha="left"),
+        strip_background=p9.element_blank(),
+        legend_position="bottom",
+        legend_title=p9.element_blank(),
+        legend_text=p9.element_text(size=SMALL_PT),
+        legend_key_size=8,
+        plot_caption=p9.element_text(size=SMALL_PT, color=MUTED, ha="left"),
+        plot_background=p9.element_rect(fill="white", color="white"),
+        plot_margin=0.012,
+    )
+    return theme + p9.theme(**changes) if changes else theme
+
+
+def method_scales(methods: Iterable[str], *, legend: bool = False, fill: bool = False) -> list[Any]:
+    """Return the fixed colour and marker of each method; legends carry the display names."""
+    names = sorted(set(methods), key=method_order)
+    styles: dict[str, Style] = {name: style(name) for name in names}
+    common: dict[str, Any] = {
+        "breaks": names,
+        "labels": [styles[name].label for name in names],
+        "guide": p9.guide_legend() if legend else None,
+    }
+    colours = {name: styles[name].colour for name in names}
+    scales = [
+        p9.scale_color_manual(values=colours, **common),
+        p9.scale_shape_manual(values={name: styles[name].shape for name in names}, **common),
+    ]
+    return [*scales, p9.scale_fill_manual(values=colours, **common)] if fill else scales
+
+
+def spread(
+    positions: Sequence[float], gap: float, low: float = -math.inf, high: float = math.inf
+) -> list[float]:
+    """Move label positions apart to at least ``gap``, as little as possible in least squares.
+
+    With the k-th smallest lowered by k·gap, "gap apart" becomes "not decreasing":
+    isotonic regression, solved by pooling neighbours that are out of order.
+    """
+    order = sorted(range(len(positions)), key=lambda i: (positions[i], i))
+    pools: list[tuple[float, int]] = []
+    for rank, index in enumerate(order):
+        mean, size = positions[index] - rank * gap, 1
+        while pools and pools[-1][0] > mean:
+            before, count = pools.pop()
+            mean, size = (before * count + mean * size) / (count + size), count + size
+        pools.append((mean, size))
+    flat = [mean for mean, size in pools for _ in range(size)]
+    top = high - (len(flat) - 1) * gap  # if there is no room for all, the bottom is kept
+    placed = [0.0] * len(positions)
+    for rank, index in enumerate(order):
+        placed[index] = max(low, min(flat[rank], top)) + rank * gap
+    return placed
+
+
+def percent(values: Iterable[float]) -> list[str]:
+    """Write shares as per cent, with as many digits as tell the ticks apart."""
+    listed = [100 * value for value in values]
+    return [f"{text} %" for text in _distinct(listed)]
+
+
+def number(values: Iterable[float]) -> list[str]:
+    """Write counts short: 400, 4k, 1.2M."""
+    return [_short(value) for value in values]
+
+
+def seconds(values: Iterable[float]) -> list[str]:
+    """Write seconds as a person would: 1 ms, 0.1 s, 10 s, 5 min."""
+    return [_duration(value) for value in values]
+
+
+def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], str | None]:
+    """Map labels to panel titles, marking units whose seconds may not be ranked; and say why."""
+    marked, names = {}, []
+    for unit in units:
+        verdict = report.comparability(unit)
+        marked[unit.label] = unit.label if verdict.comparable else f"{unit.label} *"
+        if not verdict.comparable:
+            names.append(unit.label)
+    note = "* seconds made under different conditions: compare the regrets, not the times"
+    return marked, note if names else None
+
+
+def _distinct(values: list[float]) -> list[str]:
+    finite = [value for value in values if math.isfinite(value)]
+    for digits in range(6):
+        texts = [f"{value:.{digits}f}" for value in finite]
+        exact = all(abs(float(t) - v) < 1e-9 + 1e-6 * abs(v) for t, v in zip(texts, finite))
+        if len(set(texts)) == len(set(finite)) and exact:
+            break
+    return [f"{value:.{digits}f}" if math.isfinite(value) else "" for value in values]
+
+
+def _short(value: float) -> str:
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{suffix}"
+    return f"{value:g}"
+
+
+def _duration(value: float) -> str:
+    if value < 0.00095:
+        return f"{value * 1e6:.3g} µs"
+    if value < 0.095:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value:.3g} s" if value < 1000 else f"{_short(value)} s"

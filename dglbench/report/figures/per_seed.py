@@ -1,0 +1,66 @@
+"""The appendix figure: every data seed on its own, never averaged.
+
+A seed draws a different dataset, so it is a different experiment; the question
+is whether the picture is the same each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from dglbench.errors import ReportError
+from dglbench.report.curves import curves, with_reference
+from dglbench.report.figures.base import Figure, clock_note, seconds
+from dglbench.report.figures.curve_panels import draw_curves
+from dglbench.report.load import Report, Unit
+
+__all__ = ["FIGURE", "data"]
+
+
+def data(report: Report) -> pl.DataFrame:
+    """Return the curves of every setting that was run with several data seeds."""
+    units = _units(report)
+    runs = [run for unit in units for run in report.chosen_runs(unit)]
+    return with_reference(report, units, curves(report, runs))
+
+
+def draw(report: Report) -> Any:
+    """Draw a row per setting and a column per seed."""
+    units = _units(report)
+    titles, note = clock_note(report, units)
+    families = [unit.family for unit in units]
+    seeds = max(families.count(family) for family in families)
+    return draw_curves(
+        data(report),
+        x="elapsed_s",
+        x_title="training time",
+        x_labels=seconds,
+        titles=titles,
+        columns=min(seeds, 4),
+        note=note,
+    )
+
+
+def _units(report: Report) -> list[Unit]:
+    families = [unit.family for unit in report.units if report.chosen_runs(unit)]
+    units = [unit for unit in report.units if families.count(unit.family) > 1]
+    if not units:
+        raise ReportError(
+            "per-seed needs one setting with finished runs of at least two data seeds; "
+            f"`dglbench sweep --out {report.folder}` runs matching with the paper's three."
+        )
+    return units
+
+
+FIGURE = Figure(
+    name="per-seed",
+    title="The same comparison for each data seed",
+    caption=(
+        "Test relative regret against training time as in time-vs-regret, one panel per data "
+        "seed. A seed is a different dataset, so curves are never averaged over seeds."
+    ),
+    draw=draw,
+    data=data,
+)

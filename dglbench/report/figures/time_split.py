@@ -1,0 +1,105 @@
+"""Where each method's epoch goes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
+import polars as pl
+
+from dglbench.logs import PHASES
+from dglbench.report.curves import one_seed_each
+from dglbench.report.figures.base import (
+    COLUMN_IN,
+    MUTED,
+    SMALL_PT,
+    Figure,
+    clock_note,
+    columns_for,
+    look,
+    percent,
+    seconds,
+)
+from dglbench.report.load import Report
+from dglbench.report.palette import PHASE_COLOURS, method_order, style
+
+__all__ = ["FIGURE", "data"]
+
+
+def data(report: Report) -> pl.DataFrame:
+    """Return seconds per epoch and share of the epoch for each phase, set-up left out.
+
+    Means, not medians: a refresh every U epochs must show up with its 1/U.
+    """
+    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
+    names = ["run_id", "setting", "method"]
+    means = (
+        report.table("timing", runs)
+        .filter(pl.col("epoch") > 0)
+        .group_by(names, maintain_order=True)
+        .agg(pl.col(f"{phase}_s").mean().alias(phase) for phase in PHASES)
+    )
+    long = means.unpivot(
+        index=names, on=list(PHASES), variable_name="phase", value_name="seconds_per_epoch"
+    )
+    whole = pl.col("seconds_per_epoch").sum().over("run_id")
+    return long.with_columns(share=pl.col("seconds_per_epoch") / whole, epoch_s=whole)
+
+
+def draw(report: Report) -> Any:
+    """Draw one bar a method, cut by phase, with the epoch's seconds at its end."""
+    frame = data(report)
+    shown = set(frame["setting"].to_list())
+    titles, note = clock_note(report, [unit for unit in report.units if unit.label in shown])
+    columns = columns_for(len(titles))
+    methods = sorted(set(frame["method"].to_list()), key=method_order)
+    rows = math.ceil(len(titles) / columns)
+    table = frame.to_pandas()
+    table["panel"] = pd.Categorical(table["setting"].map(titles), categories=titles.values())
+    names = [style(method).label for method in reversed(methods)]
+    table["name"] = pd.Categorical(
+        [style(method).label for method in table["method"]], categories=names
+    )
+    stack = list(PHASE_COLOURS)
+    table["phase"] = pd.Categorical(table["phase"], categories=list(reversed(stack)))
+    ends = table.drop_duplicates(["panel", "name"]).assign(
+        text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
+    )
+    width = COLUMN_IN if columns == 1 else 2.7 * columns
+    plot = (
+        p9.ggplot(table, p9.aes("name", "share", fill="phase"))
+        + p9.geom_col(width=0.72, color="white", size=0.25)
+        + p9.geom_text(
+            p9.aes("name", label="text"), ends, y=1.02, ha="left", va="center",
+            size=SMALL_PT, color=MUTED, inherit_aes=False,
+        )
+        + p9.coord_flip()
+        + p9.facet_wrap("panel", ncol=columns)
+        + p9.scale_fill_manual(values=PHASE_COLOURS, breaks=stack)
+        + p9.scale_y_continuous(
+            labels=percent, breaks=[0, 0.25, 0.5, 0.75, 1], limits=(0, 1.2), expand=(0, 0)
+        )
+        + p9.guides(fill=p9.guide_legend(nrow=2 if columns == 1 else 1))
+        + p9.labs(x="", y="share of a training epoch; its mean length at the right", caption=note)
+        + look(
+            width,
+            (0.16 * len(methods) + 0.4) * rows + 0.75,
+            panel_grid_major_y=p9.element_blank(),
+            axis_text_y=p9.element_text(color="#222222", size=SMALL_PT + 0.3),
+        )
+    )  # fmt: skip
+    return plot
+
+
+FIGURE = Figure(
+    name="time-split",
+    title="Where an epoch's time goes",
+    caption=(
+        "Mean share of a training epoch spent in each phase, set-up and evaluation left out; the "
+        "number is the mean epoch. Greys are the predictor's own work, colours the solver's."
+    ),
+    draw=draw,
+    data=data,
+)

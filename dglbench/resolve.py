@@ -1,0 +1,116 @@
+"""From what a user asked to a full run spec, with every default filled in and checked.
+
+Defaults come from the paper where it speaks: a task's TOML file gives the
+protocol and the selected hyperparameters of each setting; a size the paper does
+not have takes those of the nearest size it has. Whatever is given wins.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dglbench import options, provenance
+from dglbench.errors import OptionError
+from dglbench.evaluation import Evaluator
+from dglbench.plugins import MethodChoice, find_method, find_task
+from dglbench.runs import Protocol, RunSpec
+from dglbench.solvers import DUAL_RULES, FAMILIES
+from dglbench.task import Dataset, Task, TaskSpec
+
+__all__ = [
+    "Loaded",
+    "load_data",
+    "paper_options",
+    "resolve_data",
+    "resolve_protocol",
+    "resolve_run",
+]
+
+
+class Loaded(NamedTuple):
+    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
+
+    dataset: Dataset
+    evaluator: Evaluator
+
+
+def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
+    """Check settings and seed."""
+    if seed < 0:
+        raise OptionError(f"the seed must be a whole number ≥ 0, got {seed}.")
+    return TaskSpec(task.name, task.parse_settings(given), seed)
+
+
+def resolve_protocol(task: Task, given: Mapping[str, Any]) -> Protocol:
+    """Fill the protocol from the task's TOML file, then from what was given."""
+    paper = task.paper()
+    defaults = dict(paper.get("protocol", {}))
+    defaults |= {f"warm_start_{key}": value for key, value in paper.get("warm_start", {}).items()}
+    chosen = {**defaults, **{key: value for key, value in given.items() if value is not None}}
+    return options.parse(Protocol, chosen, owner="the training protocol")
+
+
+def resolve_run(
+    data: TaskSpec,
+    method: str,
+    *,
+    given_options: Mapping[str, Any],
+    protocol: Protocol,
+    solver: str = "ortools",
+    threads: int = 1,
+    data_digest: str | None = None,
+) -> RunSpec:
+    """Check a run and fill in everything that was left open."""
+    task, choice = find_task(data.task), find_method(method)
+    if solver not in FAMILIES:
+        raise OptionError(f"there is no solver '{solver}'; there are {', '.join(FAMILIES)}.")
+    if threads < 1:
+        raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
+    fixed = set(choice.from_name) & set(given_options)
+    if fixed:
+        name = fixed.pop()
+        raise OptionError(f"method {method} fixes {name} by its name; leave out {name}.")
+    merged = {**paper_options(task, data, choice), **given_options, **choice.from_name}
+    parsed = options.parse(choice.cls.Options, merged, owner=f"method {method}")
+    if not choice.cls.warm_starts:
+        protocol = dataclasses.replace(protocol, warm_start=False)
+    return RunSpec(
+        data=data,
+        method=method,
+        options=parsed,
+        solver=solver,
+        dual_rule=DUAL_RULES[solver],
+        protocol=protocol,
+        source=provenance.source_hash(type(task), choice.cls),
+        data_digest=data_digest,
+        threads=threads,
+    )
+
+
+def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str, Any]:
+    """Return the paper's selected hyperparameters for the nearest size, {} if it has none."""
+    selected = task.paper().get("selected", {})
+    sizes = {name: int(name.rpartition("-")[2]) for name in selected}
+    if not sizes:
+        return {}
+    nearest = min(sizes, key=lambda name: (abs(sizes[name] - data.settings.n), sizes[name]))
+    table: dict[str, dict[str, Any]] = selected[nearest]
+    family = f"{choice.name.rpartition('-')[0]}-U" if choice.from_name else choice.name
+    return dict(table.get(choice.name, table.get(family, {})))
+
+
+@lru_cache(maxsize=4)
+def load_data(data: TaskSpec, file: Path | None = None) -> Loaded:
+    """Generate the data, or read it from a dataset file; kept for the next run of this process."""
+    task = find_task(data.task)
+    if file is None:
+        dataset = task.generate(data.settings, data.seed)
+    else:
+        from dglbench.dataset import read_dataset
+
+        dataset = read_dataset(file)
+    return Loaded(dataset, Evaluator(task, dataset))

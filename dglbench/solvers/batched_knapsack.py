@@ -1,0 +1,152 @@
+"""Knapsacks for a whole batch at once: a sort for the relaxation, dynamic programming for decisions.
+
+maximise Σ_i v_i x_i   subject to   Σ_i w_i x_i ≤ b,   v_i = value of take - value of leave
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.errors import ProblemError
+from dglbench.problem import Array, Mask, Problem
+from dglbench.solvers.base import Solver
+from dglbench.solvers.integer import integer_knapsack
+from dglbench.solvers.ortools import OrtoolsSolver
+
+__all__ = ["BatchedKnapsack"]
+
+# Bytes of the table of choices in one chunk; beyond the larger one for a single instance,
+# branch and bound answers instead.
+CHUNK_BYTES = 2**23
+MOST_BYTES = 2**28
+
+
+class Ranking(NamedTuple):
+    """Items of each instance in falling order of value a unit of weight."""
+
+    order: npt.NDArray[np.intp]
+    """(K, n): the item at each rank; the first one wins a tie."""
+    ratio: Array
+    """(K, n): v/w at each rank; infinite for items without weight, 0 for those without gain."""
+    weight: Array
+    """(K, n): weight at each rank, 0 for items that are never taken."""
+    used: Array
+    """(K, n): weight of all items up to and including each rank."""
+
+
+class BatchedKnapsack(Solver):
+    """One-row problems of *take* or *leave*, any weights ≥ 0, any signs of values.
+
+    `relax`: items in falling order of v/w until the capacity is full, the last one in part
+    (Dantzig). `decide`: dynamic programming over integer capacity,
+
+        best[i, c] = max(best[i-1, c], best[i-1, c - w_i] + v_i),
+
+    in units of the weights' common divisor; problems with other weights, or with tables beyond
+    256 MB an instance, go to `OrtoolsSolver` (one solve an instance). Items without a gain are
+    left. All steps are elementwise over instances or along one instance's items, so an answer
+    has the same bits alone, in any batch and in any order.
+
+    The dual rule is ``centre``: λ is the ratio of the item taken in part. If none is, every λ
+    from the best ratio left out (at least 0) to the worst ratio taken is optimal, and the
+    midpoint is taken; 0 if capacity is left over. Without capacity there is no upper end: λ is
+    twice the best ratio, so that every item keeps a margin.
+
+    Reference: Kellerer, Pferschy and Pisinger, Knapsack Problems (2004), sections 2.2 and 2.3.
+    """
+
+    family: ClassVar[str] = "batched"
+    dual_rule: ClassVar[str] = "centre"
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        if not problem.is_knapsack:
+            raise ProblemError(
+                "batched knapsack needs one row and two options a group, take (weight ≥ 0) and "
+                "leave (weight 0); use the ortools solver."
+            )
+        self._weights = problem.A[0, :, 0]
+        self._capacity = max(float(problem.b[0]), 0.0)
+        self._units = integer_knapsack(problem)
+
+    @cached_property
+    def _fallback(self) -> OrtoolsSolver:
+        return OrtoolsSolver(self.problem)
+
+    def _relax(self, values: Array) -> Array:
+        gain = values[:, :, 0] - values[:, :, 1]
+        ranking = self._rank(gain)
+        left = self._capacity - (ranking.used - ranking.weight)
+        # An item without weight is taken whole, whatever is left: 0/0 must not come up.
+        share = np.clip(left / np.where(ranking.weight > 0, ranking.weight, 1.0), 0.0, 1.0)
+        share = np.where(ranking.weight > 0, share, 1.0)
+        take = np.empty_like(gain)
+        np.put_along_axis(take, ranking.order, share, axis=1)
+        return _both_options(np.where(gain > 0, take, 0.0))
+
+    def _duals(self, values: Array) -> Array:
+        ranking = self._rank(values[:, :, 0] - values[:, :, 1])
+        top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)
+        if self._capacity == 0:
+            return (2.0 * top)[:, None]
+        # Ranks whose items fit whole, and the first that does not; 0 beyond the last item.
+        whole = (ranking.used <= self._capacity).sum(axis=1)[:, None]
+        padded = np.pad(ranking.ratio, ((0, 0), (0, 1)))
+        below = np.take_along_axis(padded, whole, axis=1)
+        last = np.maximum(whole - 1, 0)
+        full = np.take_along_axis(ranking.used, last, axis=1) == self._capacity
+        above = np.take_along_axis(padded, self._last_taken(ranking, last), axis=1)
+        return np.where(full, 0.5 * (below + above), below)
+
+    def _last_taken(self, ranking: Ranking, last: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Skip back over items without gain, which rank last and use nothing."""
+        gaining = (ranking.ratio > 0).sum(axis=1)[:, None]
+        return np.minimum(last, np.maximum(gaining - 1, 0))
+
+    def _decide(self, values: Array) -> Array:
+        if self._units is None or self.problem.groups * (self._units[1] + 1) > MOST_BYTES:
+            return self._fallback._decide(values)
+        gain = values[:, :, 0] - values[:, :, 1]
+        step = max(1, CHUNK_BYTES // (self.problem.groups * (self._units[1] + 1)))
+        take = np.empty(gain.shape, dtype=bool)
+        for start in range(0, len(gain), step):
+            rows = slice(start, start + step)
+            take[rows] = _best_subsets(gain[rows], *self._units)
+        return _both_options(take.astype(np.float64))
+
+    def _rank(self, gain: Array) -> Ranking:
+        weightless = self._weights == 0
+        ratio = np.where(weightless, np.inf, gain / np.where(weightless, 1.0, self._weights))
+        ratio = np.where(gain > 0, ratio, 0.0)
+        order = np.argsort(-ratio, axis=1, kind="stable")
+        ratio = np.take_along_axis(ratio, order, axis=1)
+        weight = np.where(ratio > 0, self._weights[order], 0.0)
+        return Ranking(order, ratio, weight, np.cumsum(weight, axis=1))
+
+
+def _best_subsets(gain: Array, weights: npt.NDArray[np.int64], capacity: int) -> Mask:
+    """Return which items to take (K, n), by dynamic programming over 0…capacity."""
+    instances, items = gain.shape
+    best = np.zeros((instances, capacity + 1))
+    better = np.zeros((items, instances, capacity + 1), dtype=bool)
+    for item, weight in enumerate(weights.tolist()):
+        if weight > capacity:
+            continue
+        with_item = best[:, : capacity + 1 - weight] + gain[:, item, None]
+        np.greater(with_item, best[:, weight:], out=better[item, :, weight:])
+        np.maximum(best[:, weight:], with_item, out=best[:, weight:])
+    take = np.empty(gain.shape, dtype=bool)
+    left = np.full(instances, capacity)
+    every = np.arange(instances)
+    for item in range(items - 1, -1, -1):
+        take[:, item] = better[item, every, left]
+        left -= weights[item] * take[:, item]
+    return take
+
+
+def _both_options(take: Array) -> Array:
+    return np.stack([take, 1.0 - take], axis=2)
