@@ -80,7 +80,7 @@ DUALS = _schema(
     (
         "dual_gap",
         pa.float64(),
-        "staleness: mean of (dual value of the λ in use - optimum) / |optimum| over train instances",
+        "staleness: mean over instances of (dual value of the λ in use - optimum) / |optimum|",
     ),
     ("share_refreshed", pa.float64(), "share of train instances refreshed in this epoch"),
     ("share_broken", pa.float64(), "share whose argmax decision at the λ in use breaks A z ≤ b"),

@@ -60,17 +60,17 @@ class Problem:
     @property
     def rows(self) -> int:
         """M, the number of global rows."""
-        return self.A.shape[0]
+        return int(self.A.shape[0])
 
     @property
     def groups(self) -> int:
         """G, the number of groups."""
-        return self.A.shape[1]
+        return int(self.A.shape[1])
 
     @property
     def options(self) -> int:
         """S, the number of options a group, padding included."""
-        return self.A.shape[2]
+        return int(self.A.shape[2])
 
     @cached_property
     def flat_A(self) -> Array:  # noqa: N802 - the paper's name

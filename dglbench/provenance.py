@@ -35,6 +35,7 @@ _CORE = (
 _LIBRARIES = ("dglbench", "numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
 
 
+@functools.cache  # a grid asks thousands of times, and a process runs the code it has loaded
 def source_hash(*objects: type) -> str:
     """Hash the core and the packages' modules that define ``objects`` (a task, a method)."""
     files = [path for pattern in _CORE for path in sorted(_PACKAGE.glob(pattern))]

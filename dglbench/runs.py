@@ -10,9 +10,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
+import re
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -139,7 +138,7 @@ def write_run(record: RunRecord, out: Path, *, replace: bool = False) -> Path:
     import pyarrow.parquet as pq
 
     target = out / record.spec.run_id
-    partial = out / f"{_PARTIAL}{socket.gethostname()}-{os.getpid()}-{record.spec.run_id}"
+    partial = out / f"{_PARTIAL}{atomic.owner_mark()}_{record.spec.run_id}"
     try:
         partial.mkdir(parents=True)
         for name, table in record.tables.items():
@@ -170,14 +169,13 @@ def write_run(record: RunRecord, out: Path, *, replace: bool = False) -> Path:
 
 
 def clean_partial(out: Path) -> None:
-    """Remove what processes of this machine that no longer run left half-written."""
-    import psutil
-
-    host = socket.gethostname()
-    for path in out.glob(f"{_PARTIAL}{host}-*"):
-        pid = path.name.removeprefix(f"{_PARTIAL}{host}-").partition("-")[0]
-        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+    """Remove what processes that no longer run left half-written."""
+    for path in out.glob(f"{_PARTIAL}*"):
+        mark = re.match(rf"{re.escape(_PARTIAL)}(.+?-\d+)_", path.name)
+        if mark and atomic.abandoned(path, mark[1]):
             shutil.rmtree(path, ignore_errors=True)
+    atomic.clean(out)
+    atomic.clean(out / "warm-starts")
 
 
 def run_folders(out: Path) -> Iterator[Path]:
@@ -202,7 +200,7 @@ def load_status(folder: Path) -> dict[str, Any] | None:
 
 def _set_aside(target: Path) -> Path:
     """Move a run out of the way under a name that no reader takes for a run."""
-    aside = target.with_name(f"{_PARTIAL}{socket.gethostname()}-{os.getpid()}-old-{target.name}")
+    aside = target.with_name(f"{_PARTIAL}{atomic.owner_mark()}_old-{target.name}")
     target.rename(aside)
     return aside
 

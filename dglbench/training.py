@@ -12,6 +12,7 @@ import math
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Progress", "train"]
+__all__ = ["Progress", "RunStop", "train"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,11 @@ class Progress:
     wall_s: float
 
 
-class _Stop(Exception):  # noqa: N818 - an end, not an error
-    """Ends a run early with a state and a reason, keeping what was logged."""
+class RunStop(BaseException):  # noqa: N818 - an end, not an error
+    """Ends a run early with a state and a reason, keeping what was logged.
+
+    Not an `Exception`, so that a method which catches those cannot hold a run up.
+    """
 
     def __init__(self, state: Literal["timeout", "diverged", "failed"], reason: str) -> None:
         super().__init__(reason)
@@ -71,11 +75,14 @@ def train(
     watch: Callable[[Progress], None] | None = None,
     time_limit: float | None = None,
     concurrency: int = 1,
+    guard: AbstractContextManager[object] | None = None,
 ) -> RunRecord:
     """Train as the spec says and return everything the run leaves behind.
 
     Never raises for what happens inside the run: a failure, a divergence, the
     time limit or Ctrl-C become the record's state, with all that was logged.
+    ``guard`` is entered for as long as the run may be stopped from outside, by
+    a signal handler that raises `RunStop` or `KeyboardInterrupt`.
     """
     import torch
     from threadpoolctl import threadpool_limits
@@ -87,9 +94,10 @@ def train(
     run: _Run | None = None
     with threadpool_limits(spec.threads):
         try:
-            run = _Run(spec, dataset, warm_start, evaluator, watch, wall, time_limit)
-            run.go()
-        except _Stop as stop:
+            with guard or nullcontext():
+                run = _Run(spec, dataset, warm_start, evaluator, watch, wall, time_limit)
+                run.go()
+        except RunStop as stop:
             state, message = stop.state, stop.reason
         except KeyboardInterrupt:
             state, message = "interrupted", "stopped by the user"
@@ -173,7 +181,7 @@ class _Run:
             loss = self._epoch(epoch, order, optimiser)
             self._log_lap(epoch, loss)
             if problem := self.method.problems():
-                raise _Stop("failed", problem)
+                raise RunStop("failed", problem)
             if epoch % protocol.evaluate_every and epoch < protocol.epochs:
                 continue
             waited = 0 if self._evaluate(epoch) else waited + 1
@@ -187,19 +195,19 @@ class _Run:
         phase = self.clock.phase
         self.method.start_epoch(epoch - 1)
         total = torch.zeros((), dtype=torch.float64)
-        for rows in order.split(self.spec.protocol.batch_size):
+        for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
                 predictions = self.predictor(features) / self.scale
             loss = self.method.loss(Batch(rows, predictions, labels))
             with phase("backward"):
                 optimiser.zero_grad(set_to_none=True)
-                loss.backward()
+                torch.autograd.backward(loss)
                 optimiser.step()
             value = float(loss.detach())
             if not math.isfinite(value):
                 self.clock.stop()
-                raise _Stop("diverged", f"the loss became {value} in epoch {epoch}")
+                raise RunStop("diverged", f"the loss became {value} in epoch {epoch}")
             total += value * len(rows)
             self._check_time()
         return float(total) / len(order)
@@ -223,13 +231,14 @@ class _Run:
 
     def _warm_up(self) -> None:
         """Pay torch's own first-call costs before the clock starts; weights stay as they are."""
-        loss = self.predictor(self.features[:1]).sum()
-        loss.backward()
+        import torch
+
+        torch.autograd.backward(self.predictor(self.features[:1]).sum())
         self.predictor.zero_grad(set_to_none=True)
 
     def _check_time(self) -> None:
         if self.time_limit is not None and time.perf_counter() - self.wall > self.time_limit:
-            raise _Stop("timeout", f"the time limit of {self.time_limit:g} s was reached")
+            raise RunStop("timeout", f"the time limit of {self.time_limit:g} s was reached")
 
     # -- watching -----------------------------------------------------------------
 
@@ -255,7 +264,7 @@ class _Run:
         for split, judge in self.evaluator.splits.items():
             predictions = judge.predict(self.predictor)
             if not np.isfinite(predictions).all():
-                raise _Stop("diverged", f"predictions are not finite after epoch {epoch}")
+                raise RunStop("diverged", f"predictions are not finite after epoch {epoch}")
             outcomes[split] = judge.judge(predictions)
             self.ledger.count("evaluate", len(predictions))
             row = {"epoch": epoch, "elapsed_s": self.elapsed, "split": split}

@@ -22,13 +22,21 @@ import numpy as np
 from dglbench import atomic, options, provenance
 from dglbench.runs import Protocol
 from dglbench.streams import stream, torch_seed
-from dglbench.task import Dataset, Task
+from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["WarmStart", "fresh_predictor", "load_or_train", "warm_start_id"]
+__all__ = [
+    "WarmStart",
+    "fresh_predictor",
+    "load",
+    "load_or_train",
+    "save",
+    "train_warm_start",
+    "warm_start_id",
+]
 
 
 @dataclass(frozen=True)
@@ -56,11 +64,13 @@ def fresh_predictor(task: Task, dataset: Dataset) -> nn.Module:
         return task.predictor(dataset)
 
 
-def warm_start_id(task: Task, dataset_identity: Mapping[str, Any], protocol: Protocol) -> str:
+def warm_start_id(
+    task: Task, data: TaskSpec, protocol: Protocol, data_digest: str | None = None
+) -> str:
     """Name a warm start by everything that decides its weights."""
     canonical = json.dumps(
         {
-            "data": dataset_identity,
+            "data": _identity(data, data_digest),
             "lr": protocol.warm_start_lr,
             "epochs": protocol.warm_start_epochs,
             "patience": protocol.warm_start_patience,
@@ -80,31 +90,71 @@ def load_or_train(
     data_digest: str | None = None,
 ) -> WarmStart:
     """Return the cached warm start, or train it and cache it with an atomic write."""
+    name = warm_start_id(task, dataset.spec, protocol, data_digest)
+    cached = load(name, cache) if cache else None
+    if cached:
+        return cached
+    warm_start = train_warm_start(task, dataset, protocol, data_digest)
+    if cache:
+        save(warm_start, cache)
+    return warm_start
+
+
+def load(name: str, cache: Path) -> WarmStart | None:
+    """Return the cached warm start of that id, if there is one that can be read."""
     import torch
 
-    identity = {
-        "task": dataset.spec.task,
-        "settings": options.as_dict(dataset.spec.settings),
-        "seed": dataset.spec.seed,
+    file = cache / "warm-starts" / f"{name}.pt"
+    if not file.is_file():
+        return None
+    try:
+        saved = torch.load(file, weights_only=True)
+        return WarmStart(saved["weights"], saved["info"])
+    except Exception:  # a damaged cache entry is replaced, whatever the damage
+        file.unlink(missing_ok=True)
+        return None
+
+
+def save(warm_start: WarmStart, cache: Path) -> None:
+    """Cache a warm start, whole or not at all."""
+    import torch
+
+    with atomic.atomic_path(cache / "warm-starts" / f"{warm_start.info['id']}.pt") as temporary:
+        torch.save({"weights": warm_start.weights, "info": dict(warm_start.info)}, temporary)
+
+
+def train_warm_start(
+    task: Task, dataset: Dataset, protocol: Protocol, data_digest: str | None = None
+) -> WarmStart:
+    """Train a warm start, on one thread whatever the runs use: its id names no thread count."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threads = torch.get_num_threads()
+    started = time.perf_counter()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            predictor, epochs, val_mse = _train(task, dataset, protocol)
+    finally:
+        torch.set_num_threads(threads)
+    info = {
+        "id": warm_start_id(task, dataset.spec, protocol, data_digest),
+        **_identity(dataset.spec, data_digest),
+        "seconds": time.perf_counter() - started,
+        "epochs": epochs,
+        "val_mse": val_mse,
+    }
+    return WarmStart(_saved(predictor.state_dict()), info)
+
+
+def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
+    return {
+        "task": data.task,
+        "settings": options.as_dict(data.settings),
+        "seed": data.seed,
         "digest": data_digest,
     }
-    name = warm_start_id(task, identity, protocol)
-    file = cache / "warm-starts" / f"{name}.pt" if cache else None
-    if file and file.is_file():
-        try:
-            saved = torch.load(file, weights_only=True)
-            return WarmStart(saved["weights"], saved["info"])
-        except Exception:  # a damaged cache entry is replaced, whatever the damage
-            file.unlink(missing_ok=True)
-    started = time.perf_counter()
-    predictor, epochs, val_mse = _train(task, dataset, protocol)
-    seconds = time.perf_counter() - started
-    info = {"id": name, **identity, "seconds": seconds, "epochs": epochs, "val_mse": val_mse}
-    warm_start = WarmStart(_saved(predictor.state_dict()), info)
-    if file:
-        with atomic.atomic_path(file) as temporary:
-            torch.save({"weights": warm_start.weights, "info": dict(info)}, temporary)
-    return warm_start
 
 
 def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module, int, float]:
@@ -127,11 +177,12 @@ def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module,
     features, labels = data["train"]
     best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
     for epoch in range(1, protocol.warm_start_epochs + 1):
-        for rows in torch.from_numpy(draws.permutation(len(features))).split(protocol.batch_size):
+        order = torch.from_numpy(draws.permutation(len(features)))
+        for rows in torch.split(order, protocol.batch_size):
             error = predictor(features[rows])[:, predicted] - labels[rows]
             loss = (error / scale).square().mean()
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()
+            torch.autograd.backward(loss)
             optimiser.step()
         with torch.no_grad():
             val = float((predictor(data["val"][0])[:, predicted] - data["val"][1]).square().mean())

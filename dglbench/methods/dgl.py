@@ -165,4 +165,5 @@ class DglAuto(_DualGuided):
         hard = torch.zeros_like(scores).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
         spare = constraints.b - constraints.usage(hard)
         paid = self._duals[rows] > 0
-        return ((spare < 0) | (paid & (spare > self.options.delta))).any(dim=1)
+        misled: torch.Tensor = (spare < 0) | (paid & (spare > self.options.delta))
+        return misled.any(dim=1)

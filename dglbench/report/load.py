@@ -30,6 +30,7 @@ because leaving those out in silence would draw a wrong picture.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections import Counter
@@ -225,10 +226,10 @@ def _read_tables(name: str, runs: list[Run], unreadable: list[Unreadable]) -> pl
     if not paths:
         return pl.DataFrame()
     keys = pl.DataFrame([_row_name(path, run) for path, run in paths.items()])
-    try:
+    rows: pl.DataFrame | None = None
+    with contextlib.suppress(pl.exceptions.PolarsError, OSError):
         rows = _scan(list(paths), columns).collect()
-    except (pl.exceptions.PolarsError, OSError):
-        # One of them is bad: read one by one to find out which, and why.
+    if rows is None:  # one of them is bad: read one by one to find out which, and why
         read = [_read_one(path, name, run, unreadable) for path, run in paths.items()]
         frames = [frame for frame in read if frame is not None]
         if not frames:

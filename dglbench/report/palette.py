@@ -41,14 +41,15 @@ _FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#B0305C", "#5E6
 _FURTHER_SHAPES = "pH<>d8"
 
 PHASE_COLOURS = {
-    "predict": "#BDBDBD",
-    "backward": "#7F7F7F",
+    "predict": "#DADADA",
+    "backward": "#A9A9A9",
     "solve": "#D55E00",
-    "refresh": "#0B5FA5",
-    "differentiate": "#AA3377",
-    "other": "#E8E2D0",
+    "refresh": "#1B5E9E",
+    "differentiate": "#6E1A4F",
+    "other": "#F1E9D2",
 }
-"""Where an epoch goes: greys for the predictor's own work, strong colours for the solver's."""
+"""Where an epoch goes: greys for the predictor's own work, strong colours for the
+solver's; darker along the stack, for greyscale."""
 
 
 def style(method: str) -> Style:

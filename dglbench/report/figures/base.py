@@ -22,12 +22,15 @@ __all__ = [
     "Figure",
     "clock_note",
     "columns_for",
+    "log_breaks",
     "look",
     "method_scales",
     "number",
     "percent",
     "seconds",
+    "sparse",
     "spread",
+    "to_table",
 ]
 
 COLUMN_IN = 3.4
@@ -71,6 +74,8 @@ def look(width: float, height: float, **changes: Any) -> Any:
         legend_title=p9.element_blank(),
         legend_text=p9.element_text(size=SMALL_PT),
         legend_key_size=8,
+        legend_box_spacing=0.015,
+        legend_margin=0,
         plot_caption=p9.element_text(size=SMALL_PT, color=MUTED, ha="left"),
         plot_background=p9.element_rect(fill="white", color="white"),
         plot_margin=0.012,
@@ -85,7 +90,7 @@ def method_scales(methods: Iterable[str], *, legend: bool = False, fill: bool = 
     common: dict[str, Any] = {
         "breaks": names,
         "labels": [styles[name].label for name in names],
-        "guide": p9.guide_legend() if legend else None,
+        "guide": "legend" if legend else None,
     }
     colours = {name: styles[name].colour for name in names}
     scales = [
@@ -93,6 +98,30 @@ def method_scales(methods: Iterable[str], *, legend: bool = False, fill: bool = 
         p9.scale_shape_manual(values={name: styles[name].shape for name in names}, **common),
     ]
     return [*scales, p9.scale_fill_manual(values=colours, **common)] if fill else scales
+
+
+def to_table(frame: pl.DataFrame, **orders: Iterable[str]) -> Any:
+    """Return pandas, which plotnine works in, with methods and the named columns in order."""
+    if "method" in frame.columns:
+        methods = sorted(set(frame["method"].to_list()), key=method_order)
+        orders = {"method": methods, **orders}
+    return frame.with_columns(
+        pl.col(name).cast(pl.Enum(list(dict.fromkeys(order)))) for name, order in orders.items()
+    ).to_pandas()
+
+
+def sparse(frame: pl.DataFrame, by: list[str], marks: int = 8) -> pl.DataFrame:
+    """Pick some rows of each line for markers, staggered so that close lines differ.
+
+    A marker at every epoch would be a smear; a few along each line tell them
+    apart without colour.
+    """
+    parts = frame.partition_by(by, maintain_order=True)
+    picked = []
+    for position, rows in enumerate(parts):
+        stride = max(1, len(rows) // marks)
+        picked.append(rows.gather_every(stride, offset=position % stride))
+    return pl.concat(picked)
 
 
 def spread(
@@ -135,6 +164,18 @@ def seconds(values: Iterable[float]) -> list[str]:
     return [_duration(value) for value in values]
 
 
+def log_breaks(limits: tuple[float, float]) -> list[float]:
+    """Return ticks for a log axis: powers of ten, or 1-2-5 steps where there are too few."""
+    low, high = limits
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        ticks = [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
+        if len(ticks) >= 3:
+            break
+    return ticks[:: max(1, math.ceil(len(ticks) / 6))]
+
+
 def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], str | None]:
     """Map labels to panel titles, marking units whose seconds may not be ranked; and say why."""
     marked, names = {}, []
@@ -151,7 +192,9 @@ def _distinct(values: list[float]) -> list[str]:
     finite = [value for value in values if math.isfinite(value)]
     for digits in range(6):
         texts = [f"{value:.{digits}f}" for value in finite]
-        exact = all(abs(float(t) - v) < 1e-9 + 1e-6 * abs(v) for t, v in zip(texts, finite))
+        exact = all(
+            abs(float(t) - v) < 1e-9 + 1e-6 * abs(v) for t, v in zip(texts, finite, strict=True)
+        )
         if len(set(texts)) == len(set(finite)) and exact:
             break
     return [f"{value:.{digits}f}" if math.isfinite(value) else "" for value in values]
@@ -167,6 +210,6 @@ def _short(value: float) -> str:
 def _duration(value: float) -> str:
     if value < 0.00095:
         return f"{value * 1e6:.3g} µs"
-    if value < 0.095:
+    if value < 0.95:
         return f"{value * 1e3:.3g} ms"
     return f"{value:.3g} s" if value < 1000 else f"{_short(value)} s"

@@ -10,7 +10,8 @@ Per epoch of K instances the paper counts ("Time Complexity Analysis"):
 T_M is measured on the two-stage runs, T_O on SPO+'s solves (on refreshes where
 there is no SPO+ run), QPTL's two on QPTL. DGL-auto has no U: its refreshes are
 counted. All constants come from runs of the same unit and the same conditions.
-The measured side is the mean epoch, because the model spreads a refresh over U.
+The measured side is the mean epoch, because the model spreads a refresh over U;
+for DGL-U it includes the first refresh, which the logs book as set-up.
 """
 
 from __future__ import annotations
@@ -22,8 +23,16 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import COLUMN_IN, MUTED, SMALL_PT, Figure, look
-from dglbench.report.figures.base import method_scales, seconds
+from dglbench.report.figures.base import (
+    COLUMN_IN,
+    MUTED,
+    SMALL_PT,
+    Figure,
+    look,
+    method_scales,
+    seconds,
+    to_table,
+)
 from dglbench.report.load import Report
 from dglbench.report.palette import is_dgl, refresh_period
 
@@ -35,11 +44,16 @@ _SUMS = ("epoch_s", "solve_s", "refresh_s", "differentiate_s", "solves_train", "
 def data(report: Report) -> pl.DataFrame:
     """Return predicted and measured seconds per epoch of every finished run that has a model."""
     runs = {run.run_id: run for run in report.done if run.train_instances}
+    trained = pl.col("epoch") > 0
     totals = (
         report.table("timing", runs.values())
-        .filter(pl.col("epoch") > 0)
         .group_by("run_id", "setting", "method", maintain_order=True)
-        .agg(pl.len().alias("epochs"), *(pl.col(name).sum() for name in _SUMS))
+        .agg(
+            trained.sum().alias("epochs"),
+            *(pl.col(name).filter(trained).sum() for name in _SUMS),
+            pl.col("refresh_s").filter(~trained).sum().alias("first_refresh_s"),
+        )
+        .filter(pl.col("epochs") > 0)
     )
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in totals.iter_rows(named=True):
@@ -59,23 +73,22 @@ def data(report: Report) -> pl.DataFrame:
 def draw(report: Report) -> Any:
     """Draw one point a run, on equal log axes, with the diagonal."""
     frame = data(report)
-    low = min(frame["predicted_s"].min(), frame["measured_s"].min()) / 1.6  # type: ignore[type-var,operator]
-    high = max(frame["predicted_s"].max(), frame["measured_s"].max()) * 1.6  # type: ignore[type-var,operator]
+    values = [*frame["predicted_s"].to_list(), *frame["measured_s"].to_list()]
+    low, high = min(values) / 1.6, max(values) * 1.6
     if high / low < 30:
         middle = math.sqrt(low * high)
         low, high = middle / 6, middle * 6
-    factor = pl.DataFrame({"low": [low, low], "high": [high, high]})
-    band = pl.DataFrame({"x": [low, high], "below": [low / 2, high / 2], "above": [low * 2, high * 2]})
+    diagonal = pl.DataFrame({"low": [low], "high": [high]})
     breaks = [10.0**p for p in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
     axis = {"breaks": breaks, "labels": seconds, "limits": (low, high), "expand": (0, 0)}
-    plot = (
-        p9.ggplot(frame.to_pandas(), p9.aes("predicted_s", "measured_s"))
+    return (
+        p9.ggplot(to_table(frame), p9.aes("predicted_s", "measured_s"))
         + p9.geom_ribbon(
-            p9.aes("x", ymin="below", ymax="above"), _within(band, low, high).to_pandas(),
+            p9.aes("x", ymin="below", ymax="above"), _factor_two(low, high).to_pandas(),
             fill="#EFEFEF", inherit_aes=False,
         )
         + p9.geom_segment(
-            p9.aes("low", "low", xend="high", yend="high"), factor.to_pandas(),
+            p9.aes("low", "low", xend="high", yend="high"), diagonal.to_pandas(),
             color=MUTED, size=0.4, linetype="dashed", inherit_aes=False,
         )
         + p9.geom_point(p9.aes(color="method", shape="method"), size=1.9, alpha=0.85, stroke=0.3)
@@ -89,16 +102,19 @@ def draw(report: Report) -> Any:
         + p9.guides(color=p9.guide_legend(ncol=1), shape=p9.guide_legend(ncol=1))
         + p9.labs(x="epoch predicted by the cost model", y="epoch measured")
         + p9.coord_fixed()
-        + look(COLUMN_IN, 2.75, legend_position="right")
+        + look(COLUMN_IN, 2.55, legend_position="right")
     )  # fmt: skip
-    return plot
 
 
 def _predict(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Measure the constants on one unit's runs and predict each of them."""
 
     def per(seconds_name: str, count_name: str, method: str) -> float | None:
-        picked = [row for row in rows if row["method"] == method or (method == "dgl" and is_dgl(row["method"]))]
+        picked = [
+            row
+            for row in rows
+            if row["method"] == method or (method == "dgl" and is_dgl(row["method"]))
+        ]
         count = sum(row[count_name] for row in picked)
         return sum(row[seconds_name] for row in picked) / count if count else None
 
@@ -123,13 +139,19 @@ def _predict(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "setting": row["setting"],
                     "method": row["method"],
                     "predicted_s": row["instances"] * (step + extra),
-                    "measured_s": row["epoch_s"] / row["epochs"],
+                    "measured_s": _measured(row),
                     "instances": row["instances"],
                     "model_step_s": step,
                     "solver_s": extra,
                 }
             )
     return points
+
+
+def _measured(row: dict[str, Any]) -> float:
+    periodic = refresh_period(row["method"]) not in (None, math.inf)
+    total = row["epoch_s"] + (row["first_refresh_s"] if periodic else 0.0)
+    return float(total / row["epochs"])
 
 
 def _extra(
@@ -152,9 +174,9 @@ def _extra(
     return solve * (refreshes if period is None else 1 / period)
 
 
-def _within(band: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
-    """Cut the factor-of-two band to the square, adding the corners where it leaves it."""
-    xs = sorted({low, min(low * 2, high), max(high / 2, low), high, *band["x"].to_list()})
+def _factor_two(low: float, high: float) -> pl.DataFrame:
+    """Return the band within a factor of two of the diagonal, cut to the square."""
+    xs = sorted({low, min(low * 2, high), max(high / 2, low), high})
     return pl.DataFrame(
         {
             "x": xs,

@@ -26,6 +26,7 @@ from dglbench.report.figures.base import (
     method_scales,
     percent,
     spread,
+    to_table,
 )
 from dglbench.report.palette import style
 
@@ -69,11 +70,10 @@ def draw_curves(
     layers: dict[str, list[pl.DataFrame]] = {}
     for setting in settings:
         for name, rows_of in _panel(frame.filter(pl.col("setting") == setting), axis).items():
-            layers.setdefault(name, []).append(
-                rows_of.with_columns(panel=pl.lit(titles[setting]))
-            )
-    drawn = {name: _panelled(pl.concat(parts), list(titles.values()))
-             for name, parts in layers.items()}  # fmt: skip
+            layers.setdefault(name, []).append(rows_of.with_columns(panel=pl.lit(titles[setting])))
+    drawn = {
+        name: to_table(pl.concat(parts), panel=titles.values()) for name, parts in layers.items()
+    }
     line = p9.aes("x", "y", group="piece", color="method")
     plot = (
         p9.ggplot()
@@ -173,8 +173,8 @@ def _panel(rows: pl.DataFrame, axis: _Axis) -> dict[str, pl.DataFrame]:
     marks = {name: pl.DataFrame(part) for name, part in parts.items()}
     corners = pl.DataFrame({"x": [10**axis.left, 10**axis.right], "y": [low, top]})
     marks |= {"corners": corners, "selected": pl.DataFrame(selected), "names": pl.DataFrame(names)}
-    line = {"method": [], "x": [], "y": [], "piece": []}
-    name = {"x": [], "y": [], "label": []}
+    line: dict[str, list[Any]] = {"method": [], "x": [], "y": [], "piece": []}
+    name: dict[str, list[Any]] = {"x": [], "y": [], "label": []}
     if warm is not None:
         xs, ys = [axis.left, axis.data_right, axis.names], [warm, warm, placed[-1]]
         line = {"method": [""] * 3, "x": [10**v for v in xs], "y": ys, "piece": ["warm"] * 3}
@@ -238,15 +238,6 @@ def _path(
     return rows
 
 
-def _panelled(frame: pl.DataFrame, order: list[str]) -> Any:
-    """Return pandas, which plotnine works in, with the panels in order."""
-    import pandas as pd
-
-    table = frame.to_pandas()
-    table["panel"] = pd.Categorical(table["panel"], categories=order)
-    return table
-
-
 def _decades(axis: _Axis, zero: float | None) -> list[float]:
     """Return powers of ten under the data, not under the names; thinned to at most six."""
     first, last = math.ceil(axis.left - 1e-9), math.floor(axis.data_right + 1e-9)
@@ -259,10 +250,10 @@ def _decades(axis: _Axis, zero: float | None) -> list[float]:
     return sorted({*breaks, *([zero] if zero else [])})
 
 
-def _axis_labels(
-    values: Any, labels: Callable[[Any], list[str]], zero: float | None
-) -> list[str]:
+def _axis_labels(values: Any, labels: Callable[[Any], list[str]], zero: float | None) -> list[str]:
     texts = labels(values)
     if zero is None:
         return texts
-    return ["0" if value <= zero * 1.001 else text for value, text in zip(values, texts, strict=True)]
+    return [
+        "0" if value <= zero * 1.001 else text for value, text in zip(values, texts, strict=True)
+    ]

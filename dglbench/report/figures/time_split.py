@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pandas as pd
 import plotnine as p9
 import polars as pl
 
@@ -21,6 +20,7 @@ from dglbench.report.figures.base import (
     look,
     percent,
     seconds,
+    to_table,
 )
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
@@ -56,19 +56,22 @@ def draw(report: Report) -> Any:
     columns = columns_for(len(titles))
     methods = sorted(set(frame["method"].to_list()), key=method_order)
     rows = math.ceil(len(titles) / columns)
-    table = frame.to_pandas()
-    table["panel"] = pd.Categorical(table["setting"].map(titles), categories=titles.values())
-    names = [style(method).label for method in reversed(methods)]
-    table["name"] = pd.Categorical(
-        [style(method).label for method in table["method"]], categories=names
-    )
+    names = {method: style(method).label for method in reversed(methods)}
     stack = list(PHASE_COLOURS)
-    table["phase"] = pd.Categorical(table["phase"], categories=list(reversed(stack)))
+    table = to_table(
+        frame.with_columns(
+            panel=pl.col("setting").replace_strict(titles),
+            name=pl.col("method").replace_strict(names),
+        ),
+        panel=titles.values(),
+        name=names.values(),
+        phase=reversed(stack),
+    )
     ends = table.drop_duplicates(["panel", "name"]).assign(
         text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
     )
     width = COLUMN_IN if columns == 1 else 2.7 * columns
-    plot = (
+    return (
         p9.ggplot(table, p9.aes("name", "share", fill="phase"))
         + p9.geom_col(width=0.72, color="white", size=0.25)
         + p9.geom_text(
@@ -90,7 +93,6 @@ def draw(report: Report) -> Any:
             axis_text_y=p9.element_text(color="#222222", size=SMALL_PT + 0.3),
         )
     )  # fmt: skip
-    return plot
 
 
 FIGURE = Figure(

@@ -1,0 +1,45 @@
+# Everything a contributor or CI runs. `make` alone lists the targets.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all check format benchmark clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+install: $(STAMP) ## make .venv and install dglbench with its tools, once
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: install ## about a minute: a small sweep and its report in demo/
+	$(BIN)/dglbench sweep --preset quick --out demo/results
+	$(BIN)/dglbench report demo/results --figure time-vs-regret --out demo
+	$(BIN)/dglbench report demo/results --html demo/report.html
+
+test: install ## all tests but the slow ones
+	$(BIN)/python -m pytest -n auto -m 'not slow'
+
+test-all: install ## all tests
+	$(BIN)/python -m pytest -n auto
+
+check: install ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install ## put the code in shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmark: install ## time the solvers beside models rebuilt for each instance
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean: ## remove caches and the demo, keep .venv, data/ and results/
+	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find dglbench tasks tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,176 @@
+"""``dglbench generate``: a dataset file, and a table of what is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dglbench.cli import console
+from dglbench.errors import DatasetError
+
+if TYPE_CHECKING:
+    from dglbench.data_summary import DataSummary, LabelStatistics
+    from dglbench.task import Dataset, TaskSpec
+
+__all__ = ["default_path", "run"]
+
+
+def run(
+    task: Annotated[str, typer.Argument(help="Task to generate; see dglbench list.")],
+    n: Annotated[
+        int | None, typer.Option(metavar="N", help="Size of an instance.  [default: the task's]")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Data seed.")] = 25,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Task setting.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Dataset file.  [default: a telling name in data/]"),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the labels too: .png, .svg or .pdf."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that holds other data.")
+    ] = False,
+) -> None:
+    """Generate a dataset, write it as Parquet and show what it is like."""
+    from dglbench import data_summary, options
+    from dglbench.plugins import find_task
+    from dglbench.resolve import resolve_data
+
+    settings: dict[str, Any] = options.parse_assignments(set_ or [])
+    if n is not None:
+        settings["n"] = n
+    source = find_task(task)
+    spec = resolve_data(source, settings, seed)
+    path = out or default_path(spec)
+    if plot is not None:
+        from dglbench.data_plot import check_plot
+
+        check_plot(source, spec.settings, plot)
+    if path.is_dir():
+        raise DatasetError(f"{path} is a folder; give --out a file name.")
+
+    with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
+        dataset = source.generate(spec.settings, spec.seed)
+        tracker.advance()
+    existed = _store(dataset, path, force=force)
+    if plot is not None:
+        from dglbench.data_plot import plot_labels
+
+        plot_labels(source, dataset, plot)
+    with console.progress("solving", total=data_summary.work(source, dataset)) as tracker:
+        summary = data_summary.summarise(source, dataset, tracker.advance)
+    if json:
+        console.print_json(_document(dataset, summary, path, plot, existed=existed))
+    else:
+        _render(spec, summary, path, plot)
+
+
+def default_path(spec: TaskSpec) -> Path:
+    """Name a dataset after its task, size, the settings that are not default, and seed."""
+    changed = [
+        f"{field.name}={_written(value)}"
+        for field in dataclasses.fields(spec.settings)
+        for value in [getattr(spec.settings, field.name)]
+        if field.name != "n" and value != field.default
+    ]
+    return Path("data") / f"{'-'.join([spec.setting_name, *changed])}-s{spec.seed}.parquet"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
+    """Write the file; leave one that holds the same data, and say so by returning True."""
+    from dglbench.dataset import dataset_digest, stored_digest, write_dataset
+
+    if path.exists():
+        if stored_digest(path) == dataset_digest(dataset):
+            console.note(f"{path} holds this dataset already; it is left as it is.")
+            return True
+        if not force:
+            raise DatasetError(
+                f"{path} exists and holds something else; overwrite it with --force or choose "
+                "another --out."
+            )
+    write_dataset(dataset, path)
+    return False
+
+
+def _document(
+    dataset: Dataset, summary: DataSummary, path: Path, plot: Path | None, *, existed: bool
+) -> dict[str, Any]:
+    from dglbench import options
+    from dglbench.dataset import stored_digest
+
+    return {
+        "file": str(path),
+        "existed": existed,
+        "bytes": path.stat().st_size,
+        "digest": stored_digest(path),
+        "plot": None if plot is None else str(plot),
+        "task": dataset.spec.task,
+        "settings": options.as_dict(dataset.spec.settings),
+        "seed": dataset.spec.seed,
+        "constants": dict(dataset.constants),
+        "summary": summary.as_document(),
+    }
+
+
+def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+    numbers = ("instances", "mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    console.print_table(
+        ("split", *numbers),
+        [(name, *_label_cells(stats)) for name, stats in summary.labels.items()],
+        title=f"{spec.setting_name}, seed {spec.seed}: instances and their labels",
+        right=numbers,
+    )
+    whole = summary.solved == summary.instances
+    over = "" if whole else f" (over {summary.solved} of {summary.instances} instances)"
+    console.print_table(
+        ("problem", ""),
+        [
+            ("shape", _shape(summary)),
+            (
+                "optimal value",
+                f"mean {summary.optimal_value_mean:.5g}, sd {summary.optimal_value_sd:.4g}{over}",
+            ),
+            (
+                "global rows that bind",
+                f"{summary.rows_binding:.2f} of {summary.rows} on average{over}",
+            ),
+            ("fractional LP optimum", f"{summary.fractional_share:.1%} of instances{over}"),
+            ("integrality gap", f"mean {summary.gap_mean:.3%}, max {summary.gap_max:.3%}{over}"),
+            (
+                "duals not unique",
+                f"{summary.nonunique_share:.1%} of instances (over {summary.duals_checked} of "
+                f"{summary.instances} instances)",
+            ),
+            ("file", f"{path}, {console.size(path.stat().st_size)}"),
+            *([] if plot is None else [("plot", str(plot))]),
+        ],
+        caption=f"solved with the {summary.solver} solver",
+    )
+
+
+def _shape(summary: DataSummary) -> str:
+    rows = "1 global row" if summary.rows == 1 else f"{summary.rows} global rows"
+    return f"{summary.groups} groups of {summary.options} options, {rows}"
+
+
+def _label_cells(stats: LabelStatistics) -> list[str]:
+    row = dataclasses.asdict(stats)
+    count = row.pop("instances")
+    order = ("mean", "sd", "min", "q05", "q25", "median", "q75", "q95", "max")
+    return [f"{count:,}", *(f"{row[name]:.4g}" for name in order)]

@@ -1,0 +1,230 @@
+"""What a dataset is like: its labels, and how hard its problems are.
+
+Label statistics cover every instance. Statistics that need a solver cover every
+instance of small data and an evenly spaced sample of large data, and say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.problem import Array, Problem
+from dglbench.solvers import Solver, evaluation_solver
+from dglbench.streams import stream
+from dglbench.task import SPLITS, Dataset, Task
+
+__all__ = ["DataSummary", "LabelStatistics", "duals_are_unique", "summarise", "work"]
+
+QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+
+# Coefficients that are solved at most: all instances of the paper's settings, 100
+# instances of 1,000 individuals and 20 locations (a few seconds).
+_SOLVED_NUMBERS = 2_000_000
+_SOLVED_ONE_BY_ONE = 200  # instances, without a batched solver
+_DUALS_NUMBERS = 400_000
+_DUALS_CHECKED = 100  # instances whose dual face is measured: two small LPs each
+_CHUNK_NUMBERS = 1_000_000
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class LabelStatistics:
+    """The distribution of predicted options' true values."""
+
+    instances: int
+    mean: float
+    sd: float
+    min: float
+    q05: float
+    q25: float
+    median: float
+    q75: float
+    q95: float
+    max: float
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The numbers behind ``dglbench generate``'s tables."""
+
+    instances: int
+    groups: int
+    options: int
+    rows: int
+    labels: dict[str, LabelStatistics]
+    """By split, and ``all``."""
+    solver: str
+    solved: int
+    """Instances behind the next six numbers."""
+    optimal_value_mean: float
+    optimal_value_sd: float
+    rows_binding: float
+    """Mean number of global rows that the LP optimum uses up."""
+    fractional_share: float
+    """Share of instances whose LP optimum, as the solver returns it, is not integer."""
+    gap_mean: float
+    """Integrality gap: (LP value - integer value) / |integer value|."""
+    gap_max: float
+    duals_checked: int
+    nonunique_share: float
+    """Share of these instances whose duals optimality leaves open; see `duals_are_unique`."""
+
+    def as_document(self) -> dict[str, Any]:
+        """Return everything JSON-ready."""
+        return asdict(self)
+
+
+def work(task: Task, dataset: Dataset) -> int:
+    """Return how many ticks `summarise` will give."""
+    solver = evaluation_solver(task, dataset.problem)
+    return len(_solved_rows(dataset, solver))
+
+
+def summarise(
+    task: Task, dataset: Dataset, tick: Callable[[int], None] = lambda done: None
+) -> DataSummary:
+    """Describe a dataset; ``tick`` hears of each instance done."""
+    problem, solver = dataset.problem, evaluation_solver(task, dataset.problem)
+    chosen = _solved_rows(dataset, solver)
+    checked = chosen[_evenly_spaced(len(chosen), _duals_checked(problem))]
+    exact, relaxed, binding, fractional, unique = [], [], [], [], []
+    for rows in _chunks(chosen, problem):
+        values = dataset.labels[rows]
+        x = solver.relax(values)
+        part = (np.abs(x - np.rint(x)) > _TOLERANCE).any(axis=(1, 2))
+        decision = np.rint(x)  # an LP optimum that is integer is the integer optimum
+        if part.any():
+            decision[part] = solver.decide(values[part])
+        exact.append((values * decision).sum(axis=(1, 2)))
+        relaxed.append(np.where(part, (values * x).sum(axis=(1, 2)), exact[-1]))
+        room = _TOLERANCE * np.maximum(1.0, np.abs(problem.b))
+        binding.append((problem.usage(x) >= problem.b - room).sum(axis=1))
+        fractional.append(part)
+        unique += [
+            duals_are_unique(problem, values[i], x[i])
+            for i in np.flatnonzero(np.isin(rows, checked))
+        ]
+        tick(len(rows))
+    best = np.concatenate(exact)
+    gap = (np.concatenate(relaxed) - best) / np.maximum(np.abs(best), np.finfo(float).tiny)
+    return DataSummary(
+        instances=len(dataset.labels),
+        groups=problem.groups,
+        options=problem.options,
+        rows=problem.rows,
+        labels=_label_statistics(dataset),
+        solver=solver.family,
+        solved=len(chosen),
+        optimal_value_mean=float(best.mean()),
+        optimal_value_sd=float(best.std()),
+        rows_binding=float(np.concatenate(binding).mean()),
+        fractional_share=float(np.concatenate(fractional).mean()),
+        gap_mean=float(gap.mean()),
+        gap_max=float(gap.max()),
+        duals_checked=len(checked),
+        nonunique_share=1.0 - float(np.mean(unique)),
+    )
+
+
+def duals_are_unique(problem: Problem, values: Array, x: Array) -> bool:
+    """Say whether optimality fixes what options cost compared with each other.
+
+    With an LP optimum x, both (G, S), the optimal λ are exactly those with λ ≥ 0,
+    λ_m = 0 on rows that x does not use up, and, for every option s that x uses and
+    every option t of the same group,
+
+        y_s - a_s·λ ≥ y_t - a_t·λ.
+
+    The range of c·λ over this set, for one random direction c, is 0 if and only if
+    the set is a point. c is taken orthogonal to directions along which no
+    comparison within a group changes (in matching: all prices rise alike), so such
+    a shift does not count as a choice. Two linear programs in M variables.
+    """
+    from scipy.optimize import linprog
+
+    scale = float(np.abs(values[problem.mask]).max()) or 1.0
+    comparisons, bounds_on = _comparisons(problem, values / scale, x)
+    direction = _direction(comparisons)
+    if direction is None:
+        return True
+    slack = problem.b - problem.usage(x[None])[0]
+    spare = slack > _TOLERANCE * np.maximum(1.0, np.abs(problem.b))
+    limits = [(0.0, 0.0 if free else None) for free in spare]
+    ends = []
+    for sign in (1.0, -1.0):
+        answer = linprog(
+            sign * direction, A_ub=comparisons, b_ub=bounds_on, bounds=limits, method="highs"
+        )
+        if answer.status != 0:  # unbounded: a row without capacity can cost any amount
+            return False
+        ends.append(sign * answer.fun)
+    return bool(ends[1] - ends[0] <= _TOLERANCE)
+
+
+def _comparisons(problem: Problem, values: Array, x: Array) -> tuple[Array, Array]:
+    """Return (a_s - a_t) and (y_s - y_t) for every used option s against every other t."""
+    group, used = np.nonzero((x > _TOLERANCE) & problem.mask)
+    costs = problem.A[:, group, used][:, :, None] - problem.A[:, group, :]
+    gains = values[group, used][:, None] - values[group]
+    other = problem.mask[group].copy()
+    other[np.arange(len(group)), used] = False
+    return np.ascontiguousarray(costs[:, other].T), gains[other]
+
+
+def _direction(comparisons: Array) -> Array | None:
+    """Draw a direction in the space that the comparisons see, or None if they see nothing."""
+    sizes, basis = np.linalg.eigh(comparisons.T @ comparisons)
+    seen = basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
+    if seen.shape[1] == 0:
+        return None
+    draw = seen @ (seen.T @ stream(0, "summary", "direction").standard_normal(len(basis)))
+    direction: Array = draw / np.linalg.norm(draw)
+    return direction
+
+
+def _label_statistics(dataset: Dataset) -> dict[str, LabelStatistics]:
+    parts = {name: dataset.rows(name) for name in SPLITS}
+    parts["all"] = np.arange(len(dataset.labels))
+    return {name: _distribution(dataset, rows) for name, rows in parts.items() if rows.size}
+
+
+def _distribution(dataset: Dataset, rows: npt.NDArray[np.intp]) -> LabelStatistics:
+    # One copy, which the quantiles then reorder in place.
+    whole = rows.size == len(dataset.labels)
+    values = dataset.problem.pack(dataset.labels if whole else dataset.labels[rows]).ravel()
+    mean, sd = float(values.mean()), float(values.std())
+    quantiles = np.quantile(values, list(QUANTILES.values()), overwrite_input=True)
+    return LabelStatistics(
+        instances=len(rows),
+        mean=mean,
+        sd=sd,
+        min=float(values.min()),
+        max=float(values.max()),
+        **dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
+    )
+
+
+def _solved_rows(dataset: Dataset, solver: Solver) -> npt.NDArray[np.intp]:
+    most = _SOLVED_NUMBERS // dataset.problem.mask.size
+    if solver.family == "ortools":
+        most = min(most, _SOLVED_ONE_BY_ONE)
+    return _evenly_spaced(len(dataset.labels), max(most, 10))
+
+
+def _duals_checked(problem: Problem) -> int:
+    return min(_DUALS_CHECKED, max(_DUALS_NUMBERS // problem.mask.size, 10))
+
+
+def _evenly_spaced(count: int, most: int) -> npt.NDArray[np.intp]:
+    return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
+
+
+def _chunks(rows: npt.NDArray[np.intp], problem: Problem) -> Iterator[npt.NDArray[np.intp]]:
+    step = max(1, _CHUNK_NUMBERS // problem.mask.size)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]

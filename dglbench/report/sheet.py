@@ -1,0 +1,116 @@
+"""A table of the report before it is rendered: columns, cells, notes.
+
+One `Sheet` feeds the terminal, the page, and Markdown, CSV and LaTeX files, so
+they cannot disagree. A cell carries the text people read and the value that
+files hold and that sorting uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["NOTHING", "Cell", "Column", "Sheet", "count", "percent", "ratio", "seconds", "text"]
+
+Tone = Literal["", "best", "near", "muted", "bad"]
+Value = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, and what it stands for."""
+
+    text: str
+    value: Value = None
+    """None where there is nothing to compare: such cells sort last and are empty in CSV."""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in files, its heading, what it means."""
+
+    key: str
+    title: str
+    help: str
+    numeric: bool = False
+    files_only: bool = False
+    """True for the parts of a cell that people read as one, such as an interval's ends."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table; with ``by`` it is shown as one block for each value of that column."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    by: str | None = None
+
+    @property
+    def shown(self) -> list[int]:
+        """Positions of the columns that people see within a block."""
+        return [
+            position
+            for position, column in enumerate(self.columns)
+            if not column.files_only and column.key != self.by
+        ]
+
+    def blocks(self) -> Iterator[tuple[str, list[tuple[Cell, ...]]]]:
+        """Yield each block's heading and its rows, in order of first appearance."""
+        if self.by is None:
+            yield "", list(self.rows)
+            return
+        at = [column.key for column in self.columns].index(self.by)
+        blocks: dict[str, list[tuple[Cell, ...]]] = {}
+        for row in self.rows:
+            blocks.setdefault(row[at].text, []).append(row)
+        yield from blocks.items()
+
+    def records(self) -> list[dict[str, Value]]:
+        """Return the rows as plain values by column key."""
+        keys = [column.key for column in self.columns]
+        return [{key: cell.value for key, cell in zip(keys, row, strict=True)} for row in self.rows]
+
+
+NOTHING = Cell("—", None, "muted")
+
+
+def text(value: object, tone: Tone = "") -> Cell:
+    """A cell that reads as it is."""
+    words = "" if value is None else str(value)
+    return Cell(words, words or None, tone)
+
+
+def count(value: int | None) -> Cell:
+    """A whole number, thousands apart."""
+    return NOTHING if value is None else Cell(f"{value:,}", value)
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """Write a share as per cent."""
+    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else "—"
+
+
+def seconds(value: float) -> str:
+    """Write a duration with three digits that matter."""
+    if value < 0.0995:
+        return f"{value * 1e3:.3g} ms"
+    if value < 99.95:
+        return f"{value:.3g} s"
+    if value < 3600:
+        minutes, rest = divmod(round(value), 60)
+        return f"{minutes} min {rest} s"
+    hours, rest = divmod(round(value / 60), 60)
+    return f"{hours:,} h {rest} min"
+
+
+def ratio(value: float) -> str:
+    """Write how many times: two digits that matter."""
+    if value >= 9.95:
+        return f"{float(f'{value:.2g}'):,.0f}×"
+    return f"{value:.1f}×" if value >= 0.95 else f"{value:.2g}×"

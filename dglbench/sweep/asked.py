@@ -1,0 +1,164 @@
+"""What is asked for, from three places: the command line, a TOML file, a preset.
+
+All three speak one format, a `Layer`. In a file it reads::
+
+    methods = ["two-stage", "dgl-1"]
+    tasks = ["matching-50", "knapsack-48"]
+    seeds = [10, 25, 95]
+    epochs = 20                       # any field of the training protocol
+    set = { train = 100, knapsack = { source = "semo" } }
+    option = { lr = 0.1, dgl-1 = { tau = 0.5 } }
+
+Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``,
+``seeds``, ``set``, ``protocol``, ``option`` (by method) and ``space`` (by method,
+the values to search). A sweep saves itself in that form, fully resolved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt
+from typing_extensions import Doc
+
+from dglbench import options
+from dglbench.errors import OptionError, SweepError
+from dglbench.runs import Protocol
+
+__all__ = ["PRESETS", "Layer", "from_file", "from_preset", "nested_assignments", "read_layer"]
+
+PRESETS = ("paper", "grid", "quick")
+
+Search = Literal["none", "full", "halving"]
+
+_PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
+_TABLES = ("set", "option", "protocol")
+_SETTING_KEYS = ("task", "seeds", "set", "protocol", "option", "space")
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """The keys of a layer that are not tables."""
+
+    preset: Annotated[Literal["paper", "grid", "quick"] | None, Doc("where to start from")] = None
+    methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
+    tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None
+    seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None
+    solver: Annotated[str | None, Doc("solver family")] = None
+    threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
+    search: Annotated[Search | None, Doc("how a grid is searched")] = None
+    time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
+
+
+@dataclass(frozen=True)
+class Layer(Scalars):
+    """One source of wishes; None or empty where it has none."""
+
+    origin: str = "the command line"
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Task settings; under a task's or setting's name those for it alone."""
+    option: Mapping[str, Any] = field(default_factory=dict)
+    """Method options; under a method's name those for it alone."""
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    setting: tuple[Mapping[str, Any], ...] = ()
+    """``[[setting]]`` tables, checked for their keys only."""
+
+
+def from_preset(name: str) -> Layer:
+    """Return one of the presets that ship with dglbench."""
+    if name not in PRESETS:
+        raise SweepError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}.")
+    text = resources.files("dglbench.sweep").joinpath("presets.toml").read_text("utf-8")
+    return read_layer(tomllib.loads(text)[name], f"preset {name}")
+
+
+def from_file(path: Path) -> Layer:
+    """Read a ``--config`` file."""
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SweepError(
+            f"--config {path} cannot be read: {error.strerror}; give a TOML file, for example "
+            "the sweep-….toml beside earlier results."
+        ) from error
+    except ValueError as error:  # no UTF-8, or no TOML
+        raise SweepError(f"--config {path} is no valid TOML: {error}.") from error
+    return read_layer(document, str(path))
+
+
+def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
+    """Check the keys of a document and the values of those that are not tables."""
+    names = {field.name for field in dataclasses.fields(Scalars)}
+    allowed = [*names, *_TABLES, "setting", *_PROTOCOL]
+    for key in document:
+        if key not in allowed:
+            raise SweepError(
+                f"{origin} has the key '{key}', which no sweep knows; "
+                f"it may have {', '.join(sorted(allowed))}."
+            )
+    for key in _TABLES:
+        if not isinstance(document.get(key, {}), Mapping):
+            raise SweepError(f"{origin}: {key} must be a table of names and values.")
+    given = {key: value for key, value in document.items() if key in names and value is not None}
+    try:
+        scalars = options.parse(Scalars, given, owner=origin)
+    except OptionError as error:
+        raise SweepError(str(error)) from error
+    protocol = {key: value for key, value in document.items() if key in _PROTOCOL}
+    settings = document.get("setting", [])
+    _check_settings(settings, origin)
+    if settings and scalars.tasks is not None:
+        raise SweepError(f"{origin} has both tasks and [[setting]] tables; keep one of them.")
+    return Layer(
+        **{name: getattr(scalars, name) for name in names},
+        origin=origin,
+        set=dict(document.get("set", {})),
+        option=dict(document.get("option", {})),
+        protocol={
+            key: value
+            for key, value in {**document.get("protocol", {}), **protocol}.items()
+            if value is not None
+        },
+        setting=tuple(settings),
+    )
+
+
+def nested_assignments(words: Iterable[str], flag: str) -> dict[str, Any]:
+    """Read ``key=value`` and ``owner.key=value`` words as a table."""
+    table: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        owner, dot, key = name.strip().rpartition(".")
+        key = key.strip().replace("-", "_")
+        if not sign or not key or (dot and not owner):
+            raise SweepError(f"{flag} takes key=value or name.key=value, got '{word}'.")
+        (table.setdefault(owner, {}) if owner else table)[key] = value.strip()
+    return table
+
+
+def _check_settings(settings: Any, origin: str) -> None:
+    if not isinstance(settings, list):
+        raise SweepError(f"{origin}: write each setting as a [[setting]] table.")
+    for entry in settings:
+        unknown = [key for key in entry if key not in _SETTING_KEYS]
+        if unknown or not isinstance(entry.get("task"), str):
+            what = f"the key '{unknown[0]}'" if unknown else "no task"
+            raise SweepError(
+                f"{origin} has a [[setting]] with {what}; it must have task and may have "
+                f"{', '.join(_SETTING_KEYS[1:])}."
+            )
+        for key in ("set", "protocol", "option", "space"):
+            if not isinstance(entry.get(key, {}), Mapping):
+                raise SweepError(f"{origin}: {key} of a [[setting]] must be a table.")
+        seeds = entry.get("seeds", [])
+        if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
+            raise SweepError(
+                f"{origin}: seeds of a [[setting]] must be a list of whole numbers ≥ 0, "
+                f"got {seeds!r}."
+            )

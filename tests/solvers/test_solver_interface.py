@@ -1,0 +1,154 @@
+"""What goes in, what comes out, and the one clear error when it cannot."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from solver_cases import batched, coefficients, families, knapsack, matching
+
+from dglbench.errors import DglbenchError, ProblemError, SolverError
+from dglbench.problem import Problem
+from dglbench.solvers import Solver
+from dglbench.solvers.batched_knapsack import BatchedKnapsack
+from dglbench.solvers.batched_matching import BatchedMatching
+from dglbench.solvers.ortools import OrtoolsSolver
+
+PROBLEMS = {"matching": matching([3, 2, 4], 8), "knapsack": knapsack([3, 5, 7, 5], 9)}
+SOLVERS = [
+    pytest.param(solver, id=f"{name}-{solver.family}")
+    for name, problem in PROBLEMS.items()
+    for solver in families(problem)
+]
+QUESTIONS = ("decide", "relax", "duals")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_torch_in_torch_out(solver: Solver, question: str) -> None:
+    values = coefficients("smooth", (5, solver.problem.groups, solver.problem.options), 0)
+    expected = getattr(solver, question)(values)
+    assert isinstance(expected, np.ndarray)
+    assert expected.dtype == np.float64
+    tensor = torch.tensor(values, requires_grad=True)
+    answer = getattr(solver, question)(tensor)
+    assert isinstance(answer, torch.Tensor)
+    assert not answer.requires_grad
+    assert answer.numpy().tobytes() == expected.tobytes()
+    assert getattr(solver, question)(tensor.float()).dtype == torch.float32
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_instances_no_answers(solver: Solver, question: str) -> None:
+    problem = solver.problem
+    answer = getattr(solver, question)(np.zeros((0, problem.groups, problem.options)))
+    assert len(answer) == 0
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_coefficients_must_be_finite(solver: Solver, question: str, bad: float) -> None:
+    values = np.zeros((4, solver.problem.groups, solver.problem.options))
+    values[2, 1, 0] = bad
+    with pytest.raises(SolverError, match="instance 2 has NaN or infinite"):
+        getattr(solver, question)(values)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_shape_must_fit_the_problem(solver: Solver) -> None:
+    with pytest.raises(SolverError, match="must have shape"):
+        solver.decide(np.zeros((solver.problem.groups, solver.problem.options)))
+    with pytest.raises(SolverError, match="numpy array or a torch tensor"):
+        solver.duals([[0.0]])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_input_is_left_alone(solver: Solver) -> None:
+    values = coefficients("smooth", (5, solver.problem.groups, solver.problem.options), 0)
+    before = values.copy()
+    for question in QUESTIONS:
+        getattr(solver, question)(values)
+    assert (values == before).all()
+
+
+def test_integer_infeasible_names_instance_and_status() -> None:
+    # Half of each option fits, no whole one does: the relaxation alone is feasible.
+    problem = Problem.build(2 * np.eye(2)[:, None, :], [1.0, 1.0])
+    solver = OrtoolsSolver(problem)
+    values = np.zeros((2, 1, 2))
+    assert solver.relax(values).sum() == pytest.approx(2.0)
+    with pytest.raises(SolverError, match="instance 0: scip ended INFEASIBLE"):
+        solver.decide(values)
+
+
+def test_mask_that_strands_individuals_is_an_error() -> None:
+    mask = np.array([[1, 1, 0]] * 3 + [[1, 1, 1]], dtype=bool)
+    with pytest.raises(DglbenchError, match=r"INFEASIBLE|capacit"):
+        OrtoolsSolver(Problem.build(np.eye(3)[:, None, :] * mask, [1, 1, 5], mask)).decide(
+            np.zeros((1, 4, 3))
+        )
+
+
+def test_batched_solvers_say_what_they_need() -> None:
+    with pytest.raises(ProblemError, match="assignment problem"):
+        BatchedMatching(PROBLEMS["knapsack"])
+    with pytest.raises(ProblemError, match="take"):
+        BatchedKnapsack(PROBLEMS["matching"])
+    with pytest.raises(ProblemError, match="integer capacities"):
+        BatchedMatching(matching([3, 2.5, 4], 8))  # type: ignore[list-item]
+    mask = np.array([[1, 0], [1, 1]], dtype=bool)
+    with pytest.raises(ProblemError, match="every location"):
+        BatchedMatching(Problem.build(np.eye(2)[:, None, :] * mask, [2, 2], mask))
+
+
+@pytest.mark.parametrize("first", ["cvxpy", "ortools"])
+def test_cvxpy_and_ortools_import_in_either_order(first: str) -> None:
+    """Fails with highspy 1.15: see the bound in pyproject.toml."""
+    lines = {
+        "cvxpy": "import cvxpy",
+        "ortools": "from ortools.linear_solver import pywraplp",
+    }
+    order = [lines.pop(first), *lines.values()]
+    program = "\n".join([*order, "assert pywraplp.Solver.CreateSolver('GLOP')"])
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_large_matching_stays_within_bounds() -> None:
+    """1000 individuals, 20 locations, 1000 instances: at most 500 MB on top of the input."""
+    program = """
+import resource, numpy as np
+from solver_cases import matching
+from dglbench.solvers.batched_matching import BatchedMatching
+values = np.random.default_rng(0).random((1000, 1000, 20))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before = peak()
+solver = BatchedMatching(matching([50] * 20, 1000))
+duals = solver.duals(values)
+x = solver.decide(values)
+dual_value = (values - duals[:, None, :]).max(axis=2).sum(axis=1) + duals @ solver.problem.b
+print(peak() - before, np.abs((values * x).sum(axis=(1, 2)) - dual_value).max())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    assert done.returncode == 0, done.stderr
+    megabytes, gap = map(float, done.stdout.split())
+    assert megabytes < 500 + 320  # the check itself holds two more arrays of 160 MB
+    assert gap < 1e-8
+
+
+def test_batched_helper_picks_the_structure() -> None:
+    assert isinstance(batched(PROBLEMS["matching"]), BatchedMatching)
+    assert isinstance(batched(PROBLEMS["knapsack"]), BatchedKnapsack)
