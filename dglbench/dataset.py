@@ -154,7 +154,7 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     if raw is None:
         raise _refused(path, "is no dglbench dataset: it lacks the metadata key 'dglbench'")
     try:
-        document = json.loads(raw)
+        document: dict[str, Any] = json.loads(raw)
     except ValueError as error:
         raise _refused(path, "is damaged: its metadata is no JSON") from error
     version = document.get("format") if isinstance(document, dict) else None
@@ -252,10 +252,10 @@ def _document(dataset: Dataset) -> dict[str, Any]:
 def _digest(document: dict[str, Any], dataset: Dataset) -> str:
     about = {key: value for key, value in document.items() if key != "digest"}
     digest = hashlib.sha256(_canonical(about).encode())
-    digest.update(np.ascontiguousarray(dataset.split, dtype=np.int8))
+    digest.update(np.ascontiguousarray(dataset.split, dtype=np.int8).data)
     for rows in _batches(dataset):
-        digest.update(np.ascontiguousarray(dataset.features[rows], dtype="<f8"))
-        digest.update(np.ascontiguousarray(dataset.problem.pack(dataset.labels[rows]), dtype="<f8"))
+        for values in (dataset.features[rows], dataset.problem.pack(dataset.labels[rows])):
+            digest.update(np.ascontiguousarray(values, dtype="<f8").data)
     return digest.hexdigest()
 
 

@@ -148,7 +148,7 @@ class Problem:
             <= self.b
         ).all():
             return True
-        if self.is_assignment:
+        if self.is_assignment and self.mask.all():
             return bool(self.b.clip(0).astype(np.int64).sum() >= self.groups)
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, kron

@@ -14,6 +14,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,7 +102,7 @@ class RunSpec:
         """The comparison this run belongs to, such as ``matching-50``."""
         return self.data.setting_name
 
-    @property
+    @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
         return f"{self.setting}-s{self.data.seed}-{self.method}-{_digest(self.identity())}"

@@ -44,31 +44,32 @@ VERBS = {
 _DEBUG = "--debug"
 
 
-class _CheapHelp:
-    """Gives --help the default False, which typer takes as it is.
+def _cheap(help_option: Any) -> Any:
+    """Give --help the default False, which typer takes as it is.
 
     Typer gives it None, and to see that None is no bool it imports pydantic: 0.1 s
     of CPU time for every command that otherwise needs no conversion.
     """
+    if help_option is not None:
+        help_option.default = False
+    return help_option
 
+
+class _Command(TyperCommand):
     def get_help_option(self, ctx: Any) -> Any:
-        option = super().get_help_option(ctx)  # type: ignore[misc] - mixed into a command
-        if option is not None:
-            option.default = False
-        return option
+        return _cheap(super().get_help_option(ctx))
 
 
-class _Command(_CheapHelp, TyperCommand):
-    pass
-
-
-class _LazyGroup(_CheapHelp, TyperGroup):
+class _LazyGroup(TyperGroup):
     """A group whose verbs are names and one-line summaries until one is called."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for name, verb in VERBS.items():
             self.commands[name] = TyperCommand(name, help=verb.summary)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        return _cheap(super().get_help_option(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name = args[0]

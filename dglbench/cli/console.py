@@ -169,10 +169,10 @@ class _Lines:
     def advance(self, amount: float = 1) -> None:
         self._done += amount
         now = self._clock()
-        if now - self._last < self._every_s:
+        if now - self._last < self._every_s or not 0 < self._done < self._total:
             return
         self._last = now
-        left = (now - self._start) * max(self._total - self._done, 0) / self._done
+        left = (now - self._start) * (self._total - self._done) / self._done
         note(
             f"{self._title}: {self._done:g} of {self._total:g} "
             f"({self._done / self._total:.0%}), about {duration(left)} left"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dglbench.cli import console
-from dglbench.errors import DatasetError
+from dglbench.errors import DatasetError, OptionError
 
 if TYPE_CHECKING:
     from dglbench.data_summary import DataSummary, LabelStatistics
@@ -47,6 +47,8 @@ def run(
 
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
     if n is not None:
+        if "n" in settings:
+            raise OptionError("n is given twice, by --n and by --set; leave one out.")
         settings["n"] = n
     source = find_task(task)
     spec = resolve_data(source, settings, seed)

@@ -37,7 +37,7 @@ _DGL_SHAPES = {"none": "X", "1": "D", "5": "v", "20": "P"}
 _DGL_FURTHER_SHAPES = "<>hd8"
 
 # For methods of plugins: dark enough for text on white, away from the blues.
-_FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#B0305C", "#5E6B00")
+_FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#DB6096", "#66788A")
 _FURTHER_SHAPES = "pH<>d8"
 
 PHASE_COLOURS = {

@@ -17,10 +17,12 @@ import polars as pl
 from dglbench.report.curves import curves
 from dglbench.report.load import Report, Run, Unit
 
-__all__ = ["NEAR", "Reach", "Speedup"]
+__all__ = ["NEAR", "Reach", "Speedup", "best_run"]
 
 NEAR = 0.05
 """Within this share of the best method's regret counts as near it."""
+
+_TICK_S = 1e-9  # what perf_counter resolves; a set-up of nothing is no division by zero
 
 Numbers = npt.NDArray[Any]
 
@@ -78,7 +80,7 @@ class Reach:
         own, other = self.time_to(run, target), self.time_to(baseline, target)
         if own is None or other is None:
             return Speedup(None, "never", own, other)
-        return Speedup(other / own if own > 0 else None, "", own, other)
+        return Speedup(other / max(own, _TICK_S), "", own, other)
 
     def epoch_s(self, run: Run) -> float | None:
         """Return the mean seconds of a training epoch, set-up left out."""

@@ -98,10 +98,12 @@ def percent(value: float, digits: int = 2) -> str:
 
 def seconds(value: float) -> str:
     """Write a duration with three digits that matter."""
-    if value < 0.0995:
-        return f"{value * 1e3:.3g} ms"
+    if value < 0.0009995:
+        return f"{value * 1e6:#.3g} µs".replace(". ", " ")
+    if value < 0.09995:
+        return f"{value * 1e3:#.3g} ms".replace(". ", " ")
     if value < 99.95:
-        return f"{value:.3g} s"
+        return f"{value:#.3g} s"
     if value < 3600:
         minutes, rest = divmod(round(value), 60)
         return f"{minutes} min {rest} s"
@@ -113,4 +115,4 @@ def ratio(value: float) -> str:
     """Write how many times: two digits that matter."""
     if value >= 9.95:
         return f"{float(f'{value:.2g}'):,.0f}×"
-    return f"{value:.1f}×" if value >= 0.95 else f"{value:.2g}×"
+    return f"{value:.1f}×" if value >= 0.95 else f"{value:#.2g}×"

@@ -2,7 +2,7 @@
 
 Both rules here need integer coefficients: values are scaled by a power of two that leaves at
 least 40 significant bits of the largest for up to 1000 groups, so a choice can miss the optimum
-by at most G · 2⁻⁴¹ of the largest difference inside a group.
+by at most G · 2⁻⁴⁰ of the largest difference inside a group.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ class GroupSearch:
 
     group: Group
     kind: str
-    pending: list[RunSpec] = field(default_factory=list)
-    """May be started now, best first in grid order."""
+    pending: dict[str, RunSpec] = field(default_factory=dict)
+    """By run id: what may be started now, in grid order."""
     running: dict[str, RunSpec] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)
     rungs: list[dict[str, int]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class GroupSearch:
         many = self.kind == "halving" and len(self.group.specs) > 1
         steps = [math.ceil(epochs / _KEEP**k) for k in reversed(range(_RUNGS))] if many else []
         self._steps = sorted({*steps, epochs})
-        self._rung: list[RunSpec] = []
+        self._rung: dict[str, RunSpec] = {}
         self._open_rung(self.group.specs)
 
     @property
@@ -104,30 +104,36 @@ class GroupSearch:
         return not self.pending and not self.running
 
     @property
+    def complete(self) -> bool:
+        """Whether every run has ended by itself, so that the choice stands."""
+        states = [result.status.get("status") for result in self.results.values()]
+        return self.finished and bool(states) and "interrupted" not in states
+
+    @property
     def chosen(self) -> Result | None:
         """The run that stands for the method: lowest validation regret, earliest of equals."""
-        last = [self.results[s.run_id] for s in self._rung if s.run_id in self.results]
+        last = [self.results[run_id] for run_id in self._rung if run_id in self.results]
         done = [result for result in last if math.isfinite(result.val_regret)]
         return min(done, key=lambda result: result.val_regret) if done else None
 
-    def start(self, spec: RunSpec) -> None:
+    def start(self, run_id: str) -> None:
         """Note that a pending run has begun."""
-        self.pending.remove(spec)
-        self.running[spec.run_id] = spec
+        self.running[run_id] = self.pending.pop(run_id)
 
-    def settle(self, spec: RunSpec, status: Mapping[str, Any], concurrency: int | None) -> None:
+    def settle(self, run_id: str, status: Mapping[str, Any], concurrency: int | None) -> None:
         """Take a run's end, and open the next rung when this one is complete."""
-        self.running.pop(spec.run_id, None)
-        if spec in self.pending:
-            self.pending.remove(spec)
-        self.results[spec.run_id] = Result(spec, status, concurrency)
+        self.running.pop(run_id, None)
+        self.pending.pop(run_id, None)
+        self.results[run_id] = Result(self._rung[run_id], status, concurrency)
         if not self.finished or len(self.rungs) == len(self._steps):
             return
-        if any(self.results[s.run_id].status.get("status") == "interrupted" for s in self._rung):
+        rung = [self.results[run_id] for run_id in self._rung]
+        if any(result.status.get("status") == "interrupted" for result in rung):
             return  # the sweep is being stopped; what is missing is not known to be worse
-        ranked = sorted(self._rung, key=lambda s: self.results[s.run_id].val_regret)
+        ranked = sorted(self._rung, key=lambda run_id: self.results[run_id].val_regret)
         kept = set(ranked[: math.ceil(len(ranked) / _KEEP)])
-        alive = [s for s in self._rung if s in kept and self._alive(s)]
+        alive = [self._rung[run_id] for run_id in self._rung if run_id in kept]
+        alive = [s for s in alive if math.isfinite(self.results[s.run_id].val_regret)]
         if alive:
             self._open_rung(alive)
 
@@ -140,22 +146,22 @@ class GroupSearch:
             "runs": len(results),
             "seconds": sum(float(result.status.get("train_s") or 0.0) for result in results),
             "solver_calls": sum(
-                int(count.get(name, 0)) for count in solves for name in ("label", "train", "refresh")
+                int(count.get(name, 0))
+                for count in solves
+                for name in ("label", "train", "refresh")
             ),
             "evaluation_calls": sum(int(count.get("evaluate", 0)) for count in solves),
         }
 
-    def _alive(self, spec: RunSpec) -> bool:
-        return math.isfinite(self.results[spec.run_id].val_regret)
-
     def _open_rung(self, specs: Sequence[RunSpec]) -> None:
         epochs = self._steps[len(self.rungs)]
-        self._rung = [
+        rung = [
             dataclasses.replace(s, protocol=dataclasses.replace(s.protocol, epochs=epochs))
             for s in specs
         ]
-        self.rungs.append({"epochs": epochs, "runs": len(specs)})
-        self.pending = list(self._rung)
+        self._rung = {spec.run_id: spec for spec in rung}
+        self.rungs.append({"epochs": epochs, "runs": len(rung)})
+        self.pending = dict(self._rung)
 
 
 def make_groups(sweep: Sweep) -> list[list[Group]]:

@@ -4,8 +4,7 @@ What a practitioner would look for is there: load with a daily, weekly and yearl
 cycle and holidays; wind that blows for days and more in winter; a price that
 climbs the merit order as load rises and wind falls, at the cost of fuel, which
 drifts; scarcity uplifts, mostly at the evening peak, with a heavy tail; and
-forecasts that miss what happens. Per slot, in € a MWh and
-MW, with the price capped:
+forecasts that miss what happens. Per slot, in € a MWh and MW, capped at PRICE_CAP:
 
     net    = load - WIND_RELIEF · wind
     price  = fuel · (PRICE_BASE · exp((net - NET_BASE) / PRICE_SLOPE + PRICE_JITTER · e)

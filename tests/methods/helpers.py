@@ -52,7 +52,7 @@ def prepared(name: str, problem: Problem, labels: torch.Tensor, predictions: tor
             constraints=Constraints(problem),
             labels=labels,
             solver=MeteredSolver(OrtoolsSolver(problem), clock, ledger),
-            predict=lambda: predictions.detach(),
+            predict=predictions.detach,
             quadratic_layer=lambda mu: MeteredLayer(QuadraticLayer(problem, mu), clock, ledger),
         )
     )

@@ -34,8 +34,6 @@ PROBLEM_NAMES = list(PROBLEMS)
         ("dgl-none", {"tau": 0.5}),
         ("dgl-none", {"tau": 0.5, "form": "plain", "alpha": 0.3}),
         ("dgl-3", {"tau": 0.1, "alpha": 0.7}),
-        ("qptl", {"mu": 1.0}),
-        ("qptl", {"mu": 0.5, "alpha": 0.4}),
     ],
 )
 def test_gradient_equals_finite_differences(problem, method, options):
@@ -43,11 +41,9 @@ def test_gradient_equals_finite_differences(problem, method, options):
     labels, predictions = values(instance, 3, 1), values(instance, 3, 2)
     ready, _ = prepared(method, instance, labels, predictions, **options)
     _, gradient = loss_and_gradient(ready, predictions, labels)
-    # The QP is solved to about 1e-8, so its differences need a wider step and tolerance.
-    step, tolerance = (1e-3, 2e-3) if method == "qptl" else (1e-6, 1e-7)
-    expected = finite_differences(ready, predictions, labels, step)
+    expected = finite_differences(ready, predictions, labels)
     assert gradient.abs().max() > 1e-3
-    torch.testing.assert_close(gradient, expected, atol=tolerance, rtol=tolerance)
+    torch.testing.assert_close(gradient, expected, atol=1e-7, rtol=1e-7)
 
 
 @pytest.mark.parametrize("problem", PROBLEM_NAMES)
@@ -98,7 +94,42 @@ def test_quadratic_layer_solves_the_regularised_program(problem):
     slope = y - 0.7 * x
     best = OrtoolsSolver(instance).relax(slope)
     improvement = (slope * (best - x)).sum(dim=(1, 2))
-    assert (improvement < 1e-5).all()
+    assert (improvement < 1e-4).all()  # diffcp sees a cone program, solved to about 1e-5
+
+
+@pytest.mark.parametrize("problem", PROBLEM_NAMES)
+def test_quadratic_layer_pulls_back_the_derivative_of_its_solution(problem):
+    """d·x(y) against central differences along random directions, away from kinks."""
+    instance = PROBLEMS[problem]
+    layer = QuadraticLayer(instance, 1.0)
+    y, pull = values(instance, 12, 20), values(instance, 12, 21)
+    directions = [values(instance, 12, 22 + k) for k in range(3)]
+    step = 1e-3
+    middle = layer.solve(y)
+    gradient = layer.pull_back(pull)
+    for direction in directions:
+        ahead, behind = layer.solve(y + step * direction), layer.solve(y - step * direction)
+        slopes = [(ahead - middle) / step, (middle - behind) / step]
+        measured = (pull * (slopes[0] + slopes[1]) / 2).sum(dim=(1, 2))
+        smooth = (slopes[0] - slopes[1]).abs().amax(dim=(1, 2)) < 0.02  # the same active set
+        assert smooth.sum() >= 6
+        predicted = (gradient * direction).sum(dim=(1, 2))
+        torch.testing.assert_close(predicted[smooth], measured[smooth], atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.4])
+def test_qptl_hands_the_layers_gradient_on(alpha):
+    labels, predictions = values(MATCHING, 4, 30), values(MATCHING, 4, 31)
+    method, ledger = prepared("qptl", MATCHING, labels, predictions, alpha=alpha)
+    loss, gradient = loss_and_gradient(method, predictions, labels)
+    layer, constraints = QuadraticLayer(MATCHING, 1.0), Constraints(MATCHING)
+    x = layer.solve(predictions)
+    expected = layer.pull_back(-labels / 4) + alpha * 2 * (predictions - labels) / labels.numel()
+    assert loss == pytest.approx(
+        float(-(labels * x).sum() / 4 + alpha * constraints.mse(predictions, labels))
+    )
+    torch.testing.assert_close(gradient, expected)
+    assert ledger.total["train"] == 4
 
 
 def test_quadratic_layer_leaves_out_what_it_cannot_solve(monkeypatch):

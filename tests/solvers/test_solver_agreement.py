@@ -44,7 +44,7 @@ def test_families_agree_on_thousands_of_instances(problems: list[Problem]) -> No
             assert close(mine, theirs, values), (number, question)
 
 
-def highs_duals_value(problem: Problem, values: Array) -> tuple[float, float]:
+def highs_values(problem: Problem, values: Array) -> tuple[float, float]:
     """Return HiGHS's optimum of the relaxation and of the integer problem."""
     size = problem.mask.size
     pick_one = np.kron(np.eye(problem.groups), np.ones((1, problem.options)))
@@ -87,7 +87,7 @@ def test_ragged_problems_agree_with_highs() -> None:
     for number, problem in enumerate(ragged_problems(25)):
         values = coefficients("smooth", (2, problem.groups, problem.options), number)
         solver = OrtoolsSolver(problem)
-        expected = np.array([highs_duals_value(problem, one) for one in values])
+        expected = np.array([highs_values(problem, one) for one in values])
         masked = np.where(problem.mask, values, 0.0)
         assert close(value(masked, solver.relax(values)), expected[:, 0], values)
         # HiGHS calls a row met within 1e-6, so it may find a little more.
@@ -130,5 +130,5 @@ def test_weights_that_are_not_integers() -> None:
     ours, theirs = batched(problem).decide(values), OrtoolsSolver(problem).decide(values)
     assert (ours == theirs).all()
     assert close(
-        value(values, ours), np.array([highs_duals_value(problem, y)[1] for y in values]), values
+        value(values, ours), np.array([highs_values(problem, y)[1] for y in values]), values
     )

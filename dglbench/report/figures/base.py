@@ -22,6 +22,7 @@ __all__ = [
     "Figure",
     "clock_note",
     "columns_for",
+    "legend_rows",
     "log_breaks",
     "look",
     "method_scales",
@@ -31,6 +32,7 @@ __all__ = [
     "sparse",
     "spread",
     "to_table",
+    "wrap",
 ]
 
 COLUMN_IN = 3.4
@@ -174,6 +176,31 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
         if len(ticks) >= 3:
             break
     return ticks[:: max(1, math.ceil(len(ticks) / 6))]
+
+
+def legend_rows(entries: int, width: float) -> Any:
+    """Return a legend that breaks into rows before it outgrows the figure."""
+    per_row = max(1, int((width - 0.3) / 0.62))
+    rows = math.ceil(entries / per_row)
+    # One object for both would lose the colours: a guide keeps what it was trained with.
+    return p9.guides(color=p9.guide_legend(nrow=rows), shape=p9.guide_legend(nrow=rows))
+
+
+def wrap(characters: int) -> Callable[[str], str]:
+    """Return a labeller that breaks long panel titles between their parts."""
+
+    def labeller(title: str) -> str:
+        lines = [""]
+        for part in title.split(", "):
+            grown = f"{lines[-1]}, {part}" if lines[-1] else part
+            if len(grown) <= characters or not lines[-1]:
+                lines[-1] = grown
+            else:
+                lines[-1] += ","
+                lines.append(part)
+        return "\n".join(lines)
+
+    return labeller
 
 
 def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], str | None]:

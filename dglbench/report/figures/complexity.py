@@ -28,6 +28,7 @@ from dglbench.report.figures.base import (
     MUTED,
     SMALL_PT,
     Figure,
+    log_breaks,
     look,
     method_scales,
     seconds,
@@ -79,8 +80,13 @@ def draw(report: Report) -> Any:
         middle = math.sqrt(low * high)
         low, high = middle / 6, middle * 6
     diagonal = pl.DataFrame({"low": [low], "high": [high]})
-    breaks = [10.0**p for p in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
-    axis = {"breaks": breaks, "labels": seconds, "limits": (low, high), "expand": (0, 0)}
+    axis = {
+        "breaks": log_breaks((low, high)),
+        "minor_breaks": [],
+        "labels": seconds,
+        "limits": (low, high),
+        "expand": (0, 0),
+    }
     return (
         p9.ggplot(to_table(frame), p9.aes("predicted_s", "measured_s"))
         + p9.geom_ribbon(

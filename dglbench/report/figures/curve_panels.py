@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import plotnine as p9
 import polars as pl
 
@@ -22,19 +21,21 @@ from dglbench.report.figures.base import (
     MUTED,
     SMALL_PT,
     columns_for,
+    log_breaks,
     look,
     method_scales,
     percent,
     spread,
     to_table,
+    wrap,
 )
 from dglbench.report.palette import style
 
 __all__ = ["draw_curves"]
 
 _PANEL_HEIGHT_IN = 2.35
-_NAMES_IN = 0.74
-"""Room for the names at the right of a panel."""
+_NAMES_IN = (0.74, 1.3)
+"""Room for the names at the right of a panel: at least, and at most for a plugin's long name."""
 _WARM = "warm start"
 
 
@@ -65,7 +66,9 @@ def draw_curves(
     width = COLUMN_IN if columns == 1 else min(3.1, 2.75 + 0.35 * (columns == 2)) * columns
     rows = math.ceil(len(settings) / columns)
     height = (_PANEL_HEIGHT_IN + 0.12) * rows + 0.35
-    axis, floor = _axis(frame, x, width / columns - 0.55)
+    longest = max(len(style(method).label) for method in frame["method"].unique())
+    names_in = min(max(_NAMES_IN[0], 0.2 + 0.058 * longest), _NAMES_IN[1])
+    axis, floor = _axis(frame, x, width / columns - 0.55, names_in)
     frame = frame.with_columns(x=pl.max_horizontal(pl.col(x).cast(pl.Float64), pl.lit(floor)))
     layers: dict[str, list[pl.DataFrame]] = {}
     for setting in settings:
@@ -102,13 +105,14 @@ def draw_curves(
             ha="left", va="center_baseline", size=SMALL_PT, fontstyle="italic",
         )  # fmt: skip
     labs = {"x": x_title, "y": "test relative regret"} | ({"caption": note} if note else {})
-    breaks = _decades(axis, floor if (frame[x] <= 0).any() and x == "solves" else None)
+    zero = floor if x == "solves" else None
     return (
         plot
-        + p9.facet_wrap("panel", ncol=columns, scales="free_y")
+        + p9.facet_wrap("panel", ncol=columns, scales="free_y", labeller=wrap(38))
         + p9.scale_x_log10(
-            breaks=breaks, limits=(10**axis.left, 10**axis.right), expand=(0, 0),
-            labels=lambda values: _axis_labels(values, x_labels, floor if x == "solves" else None),
+            breaks=_ticks(axis, zero) if frame[x].max() else [floor], minor_breaks=[],
+            limits=(10**axis.left, 10**axis.right), expand=(0, 0),
+            labels=lambda values: _axis_labels(values, x_labels, zero),
         )
         + p9.scale_y_continuous(labels=percent, expand=(0, 0))
         + method_scales(frame["method"].unique().to_list())
@@ -117,7 +121,7 @@ def draw_curves(
     )  # fmt: skip
 
 
-def _axis(frame: pl.DataFrame, x: str, panel_in: float) -> tuple[_Axis, float]:
+def _axis(frame: pl.DataFrame, x: str, panel_in: float, names_in: float) -> tuple[_Axis, float]:
     """Fit the axis to the data, with room for the names; return it and where zero is drawn.
 
     Two-stage training has next to no set-up and calls no solver: its start is
@@ -129,16 +133,16 @@ def _axis(frame: pl.DataFrame, x: str, panel_in: float) -> tuple[_Axis, float]:
     }
     seen = frame.filter(
         (pl.col(x) > 0)
-        & ((pl.col("epoch") > 0) | (x == "solves"))
+        & (pl.col("epoch") > 0)
         & (pl.col("best_test_regret") <= pl.col("setting").replace_strict(tops))
     )[x].to_list()
     first, last = min(seen, default=1.0), max(seen, default=10.0)
     floor = 10.0 ** (math.floor(math.log10(first) + 1e-9) - 1) if x == "solves" else first / 2
     left, data_right = math.log10(floor), max(math.log10(last), math.log10(floor) + 1)
     margin = 0.02 * (data_right - left)
-    per_inch = (data_right - left + 2 * margin) / (panel_in - _NAMES_IN)
+    per_inch = (data_right - left + 2 * margin) / (panel_in - names_in)
     names = data_right + margin + 0.10 * per_inch
-    return _Axis(left - margin, data_right + margin, names, names + _NAMES_IN * per_inch), floor
+    return _Axis(left - margin, data_right + margin, names, names + names_in * per_inch), floor
 
 
 def _panel(rows: pl.DataFrame, axis: _Axis) -> dict[str, pl.DataFrame]:
@@ -153,7 +157,7 @@ def _panel(rows: pl.DataFrame, axis: _Axis) -> dict[str, pl.DataFrame]:
     levels = [*ends, *_warm(rows)]
     gap = (top - low) * (SMALL_PT * 1.22 / 72) / (_PANEL_HEIGHT_IN - 0.35)
     placed = spread(levels, gap, low + gap / 2, top - gap / 2)
-    pad = (axis.right - axis.names) * 0.10
+    pad = (axis.names - axis.data_right) * 0.7
     for method, end, at in zip(methods, ends, placed[: len(methods)], strict=True):
         curve = curves[method]
         xs, raw = curve["x"].to_list(), curve["test_regret"].to_list()
@@ -238,16 +242,11 @@ def _path(
     return rows
 
 
-def _decades(axis: _Axis, zero: float | None) -> list[float]:
-    """Return powers of ten under the data, not under the names; thinned to at most six."""
-    first, last = math.ceil(axis.left - 1e-9), math.floor(axis.data_right + 1e-9)
-    powers = list(range(first, last + 1))
-    powers = powers[:: max(1, math.ceil(len(powers) / 6))]
-    breaks = [10.0**power for power in powers]
-    if len(breaks) < 2:
-        breaks = list(np.geomspace(10**axis.left, 10**axis.data_right, 3))
-        breaks = [float(f"{value:.1g}") for value in breaks]
-    return sorted({*breaks, *([zero] if zero else [])})
+def _ticks(axis: _Axis, zero: float | None) -> list[float]:
+    """Return ticks under the data, not under the names; where calls are counted, one at 0."""
+    if zero is None:
+        return log_breaks((10**axis.left, 10**axis.data_right))
+    return [zero, *log_breaks((zero * 5, 10**axis.data_right))]
 
 
 def _axis_labels(values: Any, labels: Callable[[Any], list[str]], zero: float | None) -> list[str]:

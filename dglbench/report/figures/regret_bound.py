@@ -14,12 +14,14 @@ from dglbench.report.figures.base import (
     COLUMN_IN,
     Figure,
     columns_for,
+    legend_rows,
     log_breaks,
     look,
     method_scales,
     number,
     sparse,
     to_table,
+    wrap,
 )
 from dglbench.report.load import Report
 
@@ -62,16 +64,17 @@ def draw(report: Report) -> Any:
         p9.ggplot(table, p9.aes("epoch", "value", color="method"))
         + p9.geom_line(p9.aes(linetype="quantity"), size=0.55)
         + p9.geom_point(p9.aes(shape="method"), shown, size=1.2, stroke=0.3)
-        + p9.facet_wrap("setting", ncol=columns, scales="free_y")
+        + p9.facet_wrap("setting", ncol=columns, scales="free_y", labeller=wrap(36))
         + (
-            p9.scale_y_log10(breaks=log_breaks, labels=number)
+            p9.scale_y_log10(breaks=log_breaks, minor_breaks=[], labels=number)
             if positive
             else p9.scale_y_continuous()
         )
         + p9.scale_linetype_manual(values=["dashed", "solid"])
         + method_scales(table["method"], legend=True)
+        + legend_rows(frame["method"].n_unique(), width)
         + p9.labs(x="epoch", y="validation regret, scaled label units")
-        + look(width, 1.8 * rows + 0.75)
+        + look(width, 1.8 * rows + 0.85, legend_box="vertical", legend_box_margin=0)
     )
 
 

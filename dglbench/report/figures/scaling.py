@@ -16,6 +16,7 @@ from dglbench.report.figures.base import (
     log_breaks,
     look,
     method_scales,
+    number,
     seconds,
     to_table,
 )
@@ -89,8 +90,8 @@ def draw(report: Report) -> Any:
         + p9.geom_line(data=middle, size=0.6)
         + p9.geom_point(p9.aes(shape="method"), size=1.6, stroke=0.3)
         + p9.facet_grid("measure ~ task", scales="free")
-        + p9.scale_x_log10(breaks=ticks, labels=lambda values: [f"{v:g}" for v in values])
-        + p9.scale_y_log10(labels=seconds, breaks=log_breaks)
+        + p9.scale_x_log10(breaks=ticks, minor_breaks=[], labels=number)
+        + p9.scale_y_log10(labels=seconds, breaks=log_breaks, minor_breaks=[])
         + method_scales(table["method"], legend=True)
         + p9.labs(x="instance size n", y="time")
         + look(max(COLUMN_IN, 1.0 + 2.2 * tasks), 0.6 + 1.75 * len(measures),

@@ -21,6 +21,7 @@ from dglbench.report.figures.base import (
     percent,
     seconds,
     to_table,
+    wrap,
 )
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
@@ -79,7 +80,7 @@ def draw(report: Report) -> Any:
             size=SMALL_PT, color=MUTED, inherit_aes=False,
         )
         + p9.coord_flip()
-        + p9.facet_wrap("panel", ncol=columns)
+        + p9.facet_wrap("panel", ncol=columns, labeller=wrap(36))
         + p9.scale_fill_manual(values=PHASE_COLOURS, breaks=stack)
         + p9.scale_y_continuous(
             labels=percent, breaks=[0, 0.25, 0.5, 0.75, 1], limits=(0, 1.2), expand=(0, 0)

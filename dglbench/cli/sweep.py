@@ -1,0 +1,142 @@
+"""``dglbench sweep``: many runs in one command; the same command resumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["run"]
+
+_PROTOCOL = "Training protocol"
+_HOW = "How it runs"
+
+
+def run(
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Methods to compare.  [default: all]")
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…", help="Settings such as matching-50.  [default: the paper's four]"
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Data seeds.  [default: the paper's]")
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="paper: its selected hyperparameters; grid: its whole search space; "
+            "quick: everything, small, in about a minute.  [default: paper]"
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="TOML file; options given here win over it."),
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="How the search space is tried: full or halving.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Task setting; task.key for one task."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Method option; method.key for one method."),
+    ] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="Solver family: ortools or batched.  [default: ortools]")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the data.", rich_help_panel=_PROTOCOL)
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Instances per step.", rich_help_panel=_PROTOCOL)
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            help="Evaluations without improvement before stopping.", rich_help_panel=_PROTOCOL
+        ),
+    ] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Epochs between evaluations.", rich_help_panel=_PROTOCOL)
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            help="Threads of torch and the solvers in a run.  [default: 1]",
+            rich_help_panel=_PROTOCOL,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop a run after this many seconds.", rich_help_panel=_HOW),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(help="Runs at the same time, on this machine.", rich_help_panel=_HOW)
+    ] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler to run on.", rich_help_panel=_HOW),
+    ] = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Run failed runs again.", rich_help_panel=_HOW),
+    ] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option("--fail-fast", help="Stop at the first failure.", rich_help_panel=_HOW),
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what would run, and stop.", rich_help_panel=_HOW)
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Where runs are written.", rich_help_panel=_HOW)] = Path(
+        "results"
+    ),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> int:
+    """Run every method on every setting and seed, and choose by validation regret.
+
+    Without options: the paper's four settings with the paper's selected
+    hyperparameters. The same command again resumes; finished runs are skipped.
+    """
+    from dglbench.cli.sweep_display import show_outcome, show_plan, watching
+    from dglbench.sweep import nested_assignments, plan_sweep, read_layer
+
+    wishes: dict[str, Any] = {
+        "methods": methods,
+        "tasks": tasks,
+        "seeds": seeds,
+        "search": search,
+        "solver": solver,
+        "threads": threads,
+        "time_limit": time_limit,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "patience": patience,
+        "evaluate_every": evaluate_every,
+        "set": nested_assignments(set_ or [], "--set"),
+        "option": nested_assignments(option or [], "--option"),
+    }
+    flags = read_layer(wishes, "the command line")
+    planned = plan_sweep(flags, preset=preset, config=config, out=out)
+    if plan:
+        show_plan(planned, retry_failed=retry_failed, jobs=jobs, as_json=json)
+        return 0
+    from dglbench.sweep.execute import run_sweep
+
+    with watching(quiet=json) as listener:
+        outcome = run_sweep(
+            planned,
+            listener,
+            jobs=jobs,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            fail_fast=fail_fast,
+        )
+    return show_outcome(planned, outcome, as_json=json)

@@ -1,0 +1,147 @@
+"""Checks that compare settings with each other: across sizes, and across data seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from typing_extensions import Doc
+
+from dglbench.errors import ReportError
+from dglbench.report.checks import Evidence, Finding, Outcome, matching_runs, most
+from dglbench.report.load import Run, Unit
+from dglbench.report.palette import style
+from dglbench.report.sheet import ratio
+
+__all__ = ["SeedsAgree", "Widens"]
+
+
+@dataclass(frozen=True)
+class Widens:
+    """The lead of more than half of ``methods`` over ``against`` is larger at the larger size.
+
+    The lead is the speed-up to the baseline's regret (``reach``; never reaching it
+    counts as 0) or the ratio of seconds per epoch (``epoch``).
+    """
+
+    methods: Annotated[tuple[str, ...], Doc("methods or patterns such as dgl-*")]
+    against: Annotated[tuple[str, ...], Doc("the baselines, each looked at by itself")]
+    measure: Annotated[Literal["reach", "epoch"], Doc("what the lead is measured by")] = "reach"
+
+    def findings(self, evidence: Evidence) -> list[Finding]:
+        """Look at every two neighbouring sizes of a task, all else equal."""
+        return [
+            finding
+            for baseline in self.against
+            for small, big in _neighbours(evidence.report.units)
+            if (finding := self._of(evidence, baseline, small, big)) is not None
+        ]
+
+    def _of(self, evidence: Evidence, baseline: str, small: Unit, big: Unit) -> Finding | None:
+        where = (
+            f"{_without_seed(small)} → {big.n}, seed {big.seed}, against {style(baseline).label}"
+        )
+        leads = []
+        for unit in (small, big):
+            base = evidence.run(unit, baseline)
+            if base is None:
+                missing = evidence.missing(unit, baseline)
+                return Finding(where, missing.outcome, f"{unit.label}: {missing.text}")
+            lead = self._leads(evidence, unit, base)
+            if isinstance(lead, str):
+                return Finding(where, "open", lead)
+            leads.append(lead)
+        shared = [method for method in leads[0] if method in leads[1]]
+        if not shared:
+            return Finding(where, "absent", "no method of the claim was run at both sizes")
+        words = ", ".join(
+            f"{style(method).label} {_lead(leads[0][method])} → {_lead(leads[1][method])}"
+            for method in shared
+        )
+        outcome: Outcome = (
+            "holds" if most([leads[1][name] > leads[0][name] for name in shared]) else "fails"
+        )
+        return Finding(
+            where, outcome, words, {name: [lead[name] for lead in leads] for name in shared}
+        )
+
+    def _leads(self, evidence: Evidence, unit: Unit, base: Run) -> dict[str, float] | str:
+        """Return each method's lead, or the reason why there is none to speak of."""
+        leads: dict[str, float] = {}
+        for run in matching_runs(evidence, unit, self.methods):
+            if run.conditions != base.conditions:
+                return f"times cannot be compared: {evidence.report.comparability(unit).reason}"
+            if self.measure == "epoch":
+                own, other = evidence.reach.epoch_s(run), evidence.reach.epoch_s(base)
+                if own and other:
+                    leads[run.method] = other / own
+                continue
+            speedup = evidence.reach.speedup(run, base)
+            if speedup.why == "start":
+                name = style(base.method).label
+                return f"{unit.label}: {name} ended no better than the warm start"
+            leads[run.method] = speedup.times or 0.0
+        return leads
+
+
+@dataclass(frozen=True)
+class SeedsAgree:
+    """What other claims find in a setting is the same for every data seed of it."""
+
+    claims: Annotated[tuple[str, ...], Doc("ids of the claims whose findings are compared")]
+
+    def findings(self, evidence: Evidence) -> list[Finding]:
+        """Look at every setting that was run with several seeds, once for each claim."""
+        families: dict[str, list[Unit]] = {}
+        for unit in evidence.report.units:
+            families.setdefault(unit.family, []).append(unit)
+        found = []
+        for claim in self.claims:
+            if claim not in evidence.found:
+                known = ", ".join(evidence.found)
+                raise ReportError(f"a claim compares the findings of {claim!r}; there are {known}.")
+            outcomes = {item.setting: item.outcome for item in evidence.found[claim]}
+            found += [
+                _agreement(claim, units, outcomes) for units in families.values() if len(units) > 1
+            ]
+        return found
+
+
+def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) -> Finding:
+    where = f"{_without_seed(units[0])}, {claim}"
+    seen: dict[str, list[str]] = {}
+    for unit in units:
+        seen.setdefault(outcomes.get(unit.label, "absent"), []).append(str(unit.seed))
+    words = "; ".join(f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in seen.items())
+    numbers = dict(seen)
+    told = {"holds", "fails"} & set(seen)
+    if len(told) == 2:
+        return Finding(where, "fails", words, numbers)
+    if not told and set(seen) == {"absent"}:
+        return Finding(where, "absent", "what the claim speaks of was not run", numbers)
+    if len(seen) > 1 or not told:
+        return Finding(where, "open", words, numbers)
+    return Finding(where, "holds", f"{words}, all {len(units)} seeds alike", numbers)
+
+
+def _neighbours(units: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
+    """Yield pairs of units that differ by their size alone, next to each other in size."""
+    ladders: dict[str, list[Unit]] = {}
+    for unit in units:
+        settings = sorted(
+            (name, repr(value)) for name, value in unit.settings.items() if name != "n"
+        )
+        key = repr((unit.task, settings, unit.seed, unit.solver))
+        ladders.setdefault(key, []).append(unit)
+    for ladder in ladders.values():
+        yield from pairwise(sorted(ladder, key=lambda unit: unit.n))
+
+
+def _without_seed(unit: Unit) -> str:
+    return unit.label.replace(f", seed {unit.seed}", "")
+
+
+def _lead(value: float) -> str:
+    return "never" if value == 0 else ratio(value)

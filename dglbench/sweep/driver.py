@@ -1,0 +1,246 @@
+"""The driver: starts runs in a fair order, takes their results, and alone writes them.
+
+Whatever is in the folder decides: a run that is there is skipped, one that another
+sweep is at is waited for, anything else is run. So the same command resumes, after
+whatever stopped it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dglbench import warm_start
+from dglbench.errors import RunError
+from dglbench.plugins import find_task
+from dglbench.runs import RunRecord, RunSpec, clean_partial, write_run
+from dglbench.sweep import book
+from dglbench.sweep.claims import Claims
+from dglbench.sweep.interrupts import Interrupts
+from dglbench.sweep.jobs import Ended, Executor, Job, Listener, broken_record
+from dglbench.sweep.pace import Pace
+from dglbench.sweep.plan import Plan, wanted
+from dglbench.sweep.search import GroupSearch
+from dglbench.sweep.survey import look
+from dglbench.warm_start import WarmStart, warm_start_id
+
+__all__ = ["Driver", "Outcome"]
+
+_POLL_S = 0.25
+_ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
+_FAILED = ("failed", "timeout", "diverged")
+
+
+class Outcome(NamedTuple):
+    """How a sweep ended."""
+
+    searches: list[GroupSearch]
+    counts: Counter[str]
+    """Runs by how they ended here, and ``skipped``."""
+    interrupted: bool
+    stopped_early: bool
+    """Whether --fail-fast ended it."""
+
+
+@dataclass
+class Driver:
+    """One sweep on its way."""
+
+    plan: Plan
+    executor: Executor
+    interrupts: Interrupts
+    claims: Claims
+    listener: Listener
+    retry_failed: bool = False
+    fail_fast: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> Outcome:
+        """Run everything that is to be run."""
+        out = self.plan.out
+        self._began = time.time()
+        self._units = self.plan.searches()
+        self._all = [search for unit in self._units for search in unit]
+        self._pace = Pace(self.plan.survey)
+        self._warm: dict[str, WarmStart | BaseException] = {}
+        self._warm_names: dict[int, str] = {}
+        self._active: dict[str, GroupSearch | None] = {}  # None for a warm start
+        self._not_before: dict[str, float] = {}
+        self._waiting = self._elsewhere = False
+        self._stopping = self._fail_stop = False
+        clean_partial(out)
+        book.write_config(self.plan.sweep, out)
+        self.listener.begin(sum(search.total for search in self._all), None)
+        for search in self._all:
+            self._skip_known(search)
+        self._show_left()
+        while True:
+            if self.interrupts.count and not self._stopping:
+                self._stop("finishing; what runs ends early. Ctrl-C again stops now.")
+            if not self._stopping:
+                self._fill()
+            if not self._active and (self._stopping or all(s.finished for s in self._all)):
+                break
+            ended = self.executor.wait(_POLL_S)
+            for each in ended:
+                self._take(each)
+            if ended:
+                self._show_left()
+            elif not self._active:
+                time.sleep(_POLL_S)
+        book.write_choices(self.plan.sweep, out, self._all)
+        interrupted = bool(self.interrupts.count)
+        return Outcome(self._all, self.counts, interrupted, self._fail_stop)
+
+    # -- starting --------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        while self.executor.free() > 0:
+            job = self._next()
+            if job is None:
+                return
+            self.listener.started(job)
+            self.executor.start(job)
+
+    def _next(self) -> Job | None:
+        """Pick the next job, methods of a dataset taking turns, and claim it."""
+        self._elsewhere = False
+        for unit in self._units:
+            # The least advanced method first: all of them are spread over the whole time
+            # that the dataset takes, so that a drifting machine treats them alike.
+            for search in sorted(unit, key=lambda search: search.progress):
+                job = self._next_of(search) if search.pending else None
+                if job:
+                    self._waiting = False
+                    return job
+        if self._elsewhere and not self._active and not self._waiting:
+            self._waiting = True
+            self.listener.tell("the runs that are left are being made by another sweep; waiting.")
+        return None
+
+    def _next_of(self, search: GroupSearch) -> Job | None:
+        warm: WarmStart | BaseException | None = None
+        first = next(iter(search.pending.values()))
+        if first.protocol.warm_start:
+            name = self._warm_name(search, first)
+            warm = self._warm.get(name) or warm_start.load(name, self.plan.out)
+            if warm is None:
+                return self._warm_start_job(name, first)
+            self._warm[name] = warm
+        for run_id, spec in list(search.pending.items()):
+            if time.time() < self._not_before.get(run_id, 0):
+                self._elsewhere = True
+            elif isinstance(warm, BaseException):
+                why = f"its warm start failed: {warm}"
+                self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
+            elif self._claim(search, run_id):
+                search.start(run_id)
+                self._active[run_id] = search
+                limit = self.plan.sweep.time_limit
+                return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit)
+        return None
+
+    def _claim(self, search: GroupSearch, run_id: str) -> bool:
+        """Say whether the run is ours to make: not claimed elsewhere and not made meanwhile."""
+        if not self.claims.take(run_id):
+            self._not_before[run_id] = time.time() + _ELSEWHERE_S
+            self._elsewhere = True
+            return False
+        found = look(self.plan.out, run_id)
+        fresh = found.state == "failed" and found.finished >= self._began
+        if not fresh and wanted(found, self.retry_failed):
+            return True
+        self.claims.release(run_id)
+        self._settle(search, run_id, found.status, found.concurrency, "skipped")
+        return False
+
+    def _warm_start_job(self, name: str, spec: RunSpec) -> Job | None:
+        key = f"warm start {name}"
+        if key in self._active:
+            return None  # being made here; its runs come after it
+        if not self.claims.take(key):
+            self._elsewhere = True
+            return None
+        self._active[key] = None
+        return Job(key=key, spec=spec, is_warm_start=True)
+
+    def _warm_name(self, search: GroupSearch, spec: RunSpec) -> str:
+        if id(search) not in self._warm_names:
+            task = find_task(spec.data.task)
+            self._warm_names[id(search)] = warm_start_id(task, spec.data, spec.protocol)
+        return self._warm_names[id(search)]
+
+    # -- ending ----------------------------------------------------------------------
+
+    def _take(self, ended: Ended) -> None:
+        job, result = ended
+        search = self._active.pop(job.key)
+        try:
+            if search is None:
+                self._take_warm_start(job, result)
+                return
+            if not isinstance(result, RunRecord):
+                error = result if isinstance(result, BaseException) else None
+                why = f"{type(result).__name__}: {result}"
+                result = broken_record(job.spec, "failed", why, error=error)
+            self._finish(search, job.key, result)
+        finally:
+            self.claims.release(job.key)
+
+    def _take_warm_start(self, job: Job, result: Any) -> None:
+        if isinstance(result, KeyboardInterrupt):
+            return
+        name = job.key.rpartition(" ")[2]
+        self._warm[name] = result
+        if isinstance(result, WarmStart):
+            try:
+                warm_start.save(result, self.plan.out)
+            except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
+                raise RunError(
+                    f"a warm start could not be written to {self.plan.out} ({error}); free some "
+                    "space or choose another --out, then run the same command again."
+                ) from error
+
+    def _finish(self, search: GroupSearch, run_id: str, record: RunRecord) -> None:
+        write_run(record, self.plan.out, replace=True)
+        self._pace.add(record)
+        rungs = len(search.rungs)
+        concurrency = record.environment.get("concurrency")
+        self._settle(search, run_id, record.status, concurrency, record.state)
+        if len(search.rungs) > rungs:
+            self._skip_known(search)
+        if search.finished:
+            book.write_choices(self.plan.sweep, self.plan.out, self._all)
+        if self.fail_fast and record.state in _FAILED and not self._stopping:
+            self._fail_stop = True
+            self._stop(f"{run_id} ended as {record.state}; stopping because of --fail-fast.")
+
+    def _settle(
+        self, search: GroupSearch, run_id: str, status: Any, concurrency: int | None, state: str
+    ) -> None:
+        spec = search.running.get(run_id) or search.pending[run_id]
+        search.settle(run_id, status, concurrency)
+        self.counts[state] += 1
+        self.listener.ended(spec, state, status)
+
+    def _skip_known(self, search: GroupSearch) -> None:
+        """Take the results that are there already; that may open the next rung."""
+        rungs = 0
+        while rungs < len(search.rungs):
+            rungs = len(search.rungs)
+            for run_id in list(search.pending):
+                found = look(self.plan.out, run_id)
+                if found.problem:
+                    self.listener.tell(f"{run_id} is run again: {found.problem}.")
+                elif not wanted(found, self.retry_failed):
+                    self._settle(search, run_id, found.status, found.concurrency, "skipped")
+
+    def _stop(self, why: str) -> None:
+        self._stopping = True
+        self.listener.tell(why)
+        self.executor.finish_early()
+
+    def _show_left(self) -> None:
+        self.listener.left(self._pace.left(self._all, max(self.executor.slots, 1)))

@@ -1,0 +1,69 @@
+"""Running a plan: set up whoever does the work, drive it, and let go of everything after."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from dglbench.errors import RunError, SweepError
+from dglbench.sweep.claims import Claims
+from dglbench.sweep.driver import Driver, Outcome
+from dglbench.sweep.inprocess import InProcess
+from dglbench.sweep.interrupts import Interrupts
+from dglbench.sweep.jobs import Executor, Listener
+from dglbench.sweep.plan import Plan
+
+__all__ = ["run_sweep"]
+
+
+def run_sweep(
+    plan: Plan,
+    listener: Listener,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    fail_fast: bool = False,
+) -> Outcome:
+    """Run what a plan has left to run, in this process or on Dask workers."""
+    if jobs < 1:
+        raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
+    try:
+        plan.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(
+            f"{plan.out} cannot be made: {error.strerror}; choose another --out."
+        ) from error
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        claims = stack.enter_context(Claims(plan.out))
+        if not claims.supported:
+            listener.tell(
+                f"the file system of {plan.out} has no locks: run only one sweep at a time in it."
+            )
+        executor = _executor(plan, listener, interrupts, jobs, scheduler)
+        driver = Driver(
+            plan=plan,
+            executor=executor,
+            interrupts=interrupts,
+            claims=claims,
+            listener=listener,
+            retry_failed=retry_failed,
+            fail_fast=fail_fast,
+        )
+        try:
+            outcome = driver.run()
+        except BaseException:
+            executor.close(now=True)
+            raise
+        executor.close(now=False)
+        return outcome
+
+
+def _executor(
+    plan: Plan, listener: Listener, interrupts: Interrupts, jobs: int, scheduler: str | None
+) -> Executor:
+    if jobs == 1 and scheduler is None:
+        return InProcess(interrupts, listener.news)
+    from dglbench.sweep.cluster import Cluster
+
+    return Cluster(plan, listener, jobs=jobs, scheduler=scheduler)

@@ -1,0 +1,110 @@
+"""What a sweep would do, found out before anything is spent.
+
+Every name, option and dataset is checked here; a mistake is one sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dglbench.plugins import find_task
+from dglbench.runs import RunSpec
+from dglbench.solvers import make_solver
+from dglbench.sweep.asked import Layer, from_file, from_preset
+from dglbench.sweep.resolved import Sweep, resolve_sweep
+from dglbench.sweep.search import Group, GroupSearch, make_groups
+from dglbench.sweep.survey import Known, Survey, look
+
+__all__ = ["Plan", "PlanRow", "Planned", "make_plan", "plan_sweep"]
+
+
+class Planned(NamedTuple):
+    """One run of the first round, and what is known of it."""
+
+    spec: RunSpec
+    run_id: str
+    known: Known
+    stale: bool
+
+    def wanted(self, retry_failed: bool) -> bool:
+        """Say whether the sweep would run it."""
+        return wanted(self.known, retry_failed)
+
+
+class PlanRow(NamedTuple):
+    """One line of the plan: a method on one dataset."""
+
+    group: Group
+    total: int
+    counts: Counter[str]
+    """Runs by state; ``stale`` counts those that only other code has answered."""
+    to_run: int
+    seconds: float | None
+    """Estimated time of what is to run, None if no finished run tells."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A resolved sweep, its runs, and what is there of them already."""
+
+    sweep: Sweep
+    out: Path
+    units: Sequence[Sequence[Group]]
+    survey: Survey
+
+    def searches(self) -> list[list[GroupSearch]]:
+        """Return a fresh search for every group."""
+        return [[GroupSearch(group, self.sweep.search) for group in unit] for unit in self.units]
+
+    def rows(self, retry_failed: bool) -> list[PlanRow]:
+        """Count what exists and what would run; later rungs of halving count as to run."""
+        return [self._row(search, retry_failed) for unit in self.searches() for search in unit]
+
+    def _row(self, search: GroupSearch, retry_failed: bool) -> PlanRow:
+        counts: Counter[str] = Counter()
+        unknown, seconds, to_run = False, 0.0, 0
+        for run_id, spec in search.pending.items():
+            known = look(self.out, run_id)
+            stale = known.state == "absent" and self.survey.stale(spec)
+            counts["stale" if stale else known.state] += 1
+            if wanted(known, retry_failed):
+                to_run += 1
+                estimate = self.survey.seconds(spec)
+                unknown |= estimate is None
+                seconds += estimate or 0.0
+        for epochs, runs in search.upcoming:
+            to_run += runs
+            estimate = self.survey.seconds(spec)
+            unknown |= estimate is None
+            seconds += (estimate or 0.0) * runs * epochs / spec.protocol.epochs
+        return PlanRow(search.group, search.total, counts, to_run, None if unknown else seconds)
+
+
+def wanted(known: Known, retry_failed: bool) -> bool:
+    """Say whether a run in this state is to be run."""
+    return known.state not in ("done", "failed") or (known.state == "failed" and retry_failed)
+
+
+def plan_sweep(flags: Layer, *, preset: str | None, config: Path | None, out: Path) -> Plan:
+    """Resolve and check a sweep; what the flags leave open comes from the file, then the preset."""
+    file = from_file(config) if config else None
+    base = from_preset(preset or (file.preset if file and file.preset else "paper"))
+    return make_plan(resolve_sweep([base, *([file] if file else []), flags]), out)
+
+
+def make_plan(sweep: Sweep, out: Path) -> Plan:
+    """Spell out the runs, check that their data can be made, and look at the folder."""
+    units = make_groups(sweep)
+    for unit in units:
+        _check_data(unit[0].data, sweep.solver)
+    return Plan(sweep, out, units, Survey.of(out))
+
+
+def _check_data(data: Any, solver: str) -> None:
+    task = find_task(data.task)
+    dataset = task.generate(data.settings, data.seed)
+    make_solver(solver, task, dataset.problem)

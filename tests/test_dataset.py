@@ -1,0 +1,213 @@
+"""The dataset file: what goes in comes out, and anything else is refused in one sentence."""
+
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dglbench.dataset import dataset_digest, read_dataset, stored_digest, write_dataset
+from dglbench.errors import DatasetError
+
+
+@pytest.fixture
+def file(tmp_path, small_data):
+    path = tmp_path / "data.parquet"
+    write_dataset(small_data(), path)
+    return path
+
+
+def rewrite(path, change_table=lambda table: table, **changes):
+    """Write the file again with other columns or metadata, as a careless tool would."""
+    table = pq.read_table(path)
+    metadata = dict(table.schema.metadata)
+    document = json.loads(metadata[b"dglbench"])
+    document.update(changes)
+    table = change_table(table.replace_schema_metadata(None))
+    metadata[b"dglbench"] = json.dumps(
+        {key: value for key, value in document.items() if value is not None}
+    ).encode()
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+def with_column(name, change):
+    def changed(table):
+        values = change(table.column(name).to_pylist())
+        return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+    return changed
+
+
+def refusal(path):
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(path)
+    sentence = str(caught.value)
+    assert str(path) in sentence
+    assert "generate" in sentence
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize("task", ["matching", "knapsack"])
+def test_what_goes_in_comes_out(task, small_data, tmp_path):
+    dataset = small_data(task)
+    digest = write_dataset(dataset, tmp_path / "d.parquet")
+    again = read_dataset(tmp_path / "d.parquet")
+    assert again.spec == dataset.spec
+    assert again.constants == dataset.constants
+    for name in ("features", "labels", "split"):
+        assert np.array_equal(getattr(again, name), getattr(dataset, name))
+        assert getattr(again, name).dtype == getattr(dataset, name).dtype
+    assert np.array_equal(again.problem.b, dataset.problem.b)
+    assert np.array_equal(again.problem.A, dataset.problem.A)
+    assert digest == dataset_digest(dataset) == dataset_digest(again)
+    assert digest == stored_digest(tmp_path / "d.parquet")
+
+
+def test_the_file_is_what_the_manual_says(file, small_data):
+    table = pq.read_table(file)
+    dataset = small_data()
+    assert table.column_names == ["instance", "split", "features", "labels"]
+    assert table.column("instance").to_pylist() == list(range(10))
+    assert set(table.column("split").to_pylist()) == {"train", "val", "test"}
+    assert table.column("labels").to_pylist()[3] == dataset.labels[3].ravel().tolist()
+    document = json.loads(pq.read_schema(file).metadata[b"dglbench"])
+    assert document["constants"] == {"capacities": [2, 2, 2]}
+    assert (document["format"], document["task"], document["seed"]) == (1, "matching", 7)
+    assert document["settings"]["n"] == 6
+
+
+def test_only_predicted_options_are_stored(tmp_path, small_data):
+    write_dataset(small_data("knapsack"), tmp_path / "d.parquet")
+    labels = pq.read_table(tmp_path / "d.parquet").column("labels")
+    assert {len(row) for row in labels.to_pylist()} == {6}  # take, not leave
+
+
+def test_same_data_same_bytes_in_many_row_groups(tmp_path, small_data, monkeypatch):
+    from dglbench import dataset as module
+
+    whole = write_dataset(small_data(), tmp_path / "whole.parquet")
+    monkeypatch.setattr(module, "_BATCH_BYTES", 3000)
+    for name in ("a", "b"):
+        assert write_dataset(small_data(), tmp_path / name) == whole
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert pq.ParquetFile(tmp_path / "a").num_row_groups > 2
+    assert dataset_digest(read_dataset(tmp_path / "a")) == whole
+
+
+def test_the_digest_sees_every_part(small_data):
+    from dataclasses import replace
+
+    dataset = small_data()
+    nudged = dataset.labels.copy()
+    nudged[2, 1, 0] = np.nextafter(nudged[2, 1, 0], 1)
+    others = [
+        replace(dataset, labels=nudged),
+        replace(dataset, split=dataset.split[::-1]),
+        replace(dataset, features=dataset.features[::-1]),
+        replace(dataset, constants={"capacities": [2, 2, 3]}),
+        small_data(seed=8),
+        small_data(slack=0.5),
+    ]
+    assert len({dataset_digest(other) for other in [dataset, *others]}) == 7
+
+
+def test_any_flipped_byte_is_refused(file):
+    whole = file.read_bytes()
+    places = random.Random(0).sample(range(len(whole)), 150)
+    for place in [0, len(whole) - 1, len(whole) - 6, *places]:
+        changed = bytearray(whole)
+        changed[place] ^= 1 << (place % 8)
+        file.write_bytes(changed)
+        refusal(file)
+        assert stored_digest(file) is None
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9, 0.999])
+def test_a_cut_tail_is_refused(file, keep):
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(keep * len(whole))])
+    assert "damaged or no Parquet file" in refusal(file)
+
+
+@pytest.mark.parametrize("name", ["instance", "split", "features", "labels"])
+def test_a_missing_column_is_refused(file, name):
+    rewrite(file, lambda table: table.drop_columns([name]))
+    assert f"lacks the column {name}" in refusal(file)
+
+
+def spoil(rows, value):
+    rows[4][2] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (with_column("labels", lambda rows: spoil(rows, np.nan)), "labels that are NaN"),
+        (with_column("labels", lambda rows: spoil(rows, None)), "labels that are NaN"),
+        (with_column("features", lambda rows: spoil(rows, np.inf)), "features that are NaN"),
+        (with_column("labels", lambda rows: spoil(rows, 0.123)), "does not match its digest"),
+        (with_column("labels", lambda rows: [r[:-1] for r in rows]), "17 labels in an instance"),
+        (with_column("features", lambda rows: [[*r, 1.0] for r in rows]), "call for 90"),
+        (with_column("labels", lambda rows: [[str(v) for v in r] for r in rows]), "of doubles"),
+        (with_column("labels", lambda rows: [r[0] for r in rows]), "of type double"),
+        (with_column("split", lambda rows: ["exam", *rows[1:]]), "none of train, val, test"),
+        (with_column("split", lambda rows: ["val", *rows[1:]]), "does not match its digest"),
+        (with_column("split", lambda rows: [None, *rows[1:]]), "none of train, val, test"),
+        (with_column("instance", lambda rows: rows[::-1]), "out of order"),
+        (lambda table: table.slice(0, 8), "holds 8 instances, but its metadata speaks of 10"),
+        (lambda table: table, "its seal is broken"),
+    ],
+)
+def test_changed_columns_are_refused(file, change, says):
+    rewrite(file, change)
+    assert says in refusal(file)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"format": 2}, "has format version 2, but this dglbench reads version 1"),
+        ({"format": None}, "format version None"),
+        ({"task": "no-such"}, "there is no task 'no-such'; there are"),
+        ({"task": 3}, "cannot be used"),
+        ({"settings": {"n": 6, "colour": "red"}}, "no option 'colour'"),
+        ({"settings": {"n": -6}}, "n must be a whole number"),
+        ({"settings": 5}, "nonsense"),
+        ({"seed": "x"}, "nonsense"),
+        ({"constants": {"capacities": [1, 1, 1]}}, "raise the total capacity"),
+        ({"constants": {"capacities": [2, 2]}}, "cannot be used"),
+        ({"constants": {}}, "nonsense"),
+        ({"constants": {"capacities": [2, 2, 3]}}, "does not match its digest"),
+        ({"feature_shape": [6, 14]}, "90 features in an instance; its settings call for 84"),
+        ({"digest": None}, "lacks digest"),
+    ],
+)
+def test_changed_metadata_is_refused(file, changes, says):
+    rewrite(file, **changes)
+    assert says in refusal(file)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
+    assert "is no dglbench dataset" in refusal(tmp_path / "foreign.parquet")
+    (tmp_path / "text.parquet").write_text("instance,split\n")
+    assert "no Parquet file" in refusal(tmp_path / "text.parquet")
+    assert "there is no dataset file" in refusal(tmp_path / "missing.parquet")
+    assert stored_digest(tmp_path / "missing.parquet") is None
+
+
+def test_a_failed_write_leaves_what_was_there(file, small_data, monkeypatch):
+    before = file.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dglbench.sealed.close", full)
+    with pytest.raises(DatasetError, match="No space left on device; free some space"):
+        write_dataset(small_data(seed=8), file)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == [file.name]

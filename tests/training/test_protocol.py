@@ -1,0 +1,253 @@
+"""Warm starts, early stopping, endings and the clock."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from dglbench import training
+from dglbench.clock import Clock, Ledger, MeteredSolver
+from dglbench.errors import OptionError
+from dglbench.evaluation import Outcome, bootstrap_interval
+from dglbench.methods.two_stage import TwoStage
+from dglbench.plugins import find_method, find_task
+from dglbench.resolve import load_data, paper_options, resolve_data, resolve_protocol, resolve_run
+from dglbench.warm_start import load_or_train
+
+from .helpers import make_spec, run
+
+
+def test_every_decision_focused_run_starts_from_the_same_weights():
+    starts = {
+        method: run(make_spec("matching", method, epochs=1)).tables["regret"].to_pylist()[0]
+        for method in ("spo", "dgl-none", "dgl-auto")
+    }
+    assert len({row["relative_regret"] for row in starts.values()}) == 1
+    record = run(make_spec("matching", "two-stage", epochs=1))
+    assert record.status["warm_start"] is None
+    assert record.tables["regret"].to_pylist()[0] != starts["spo"]
+
+
+def test_a_warm_start_is_cached_whole_and_mended_when_damaged(tmp_path):
+    spec = make_spec("matching", "spo")
+    task, dataset = find_task("matching"), load_data(spec.data).dataset
+    first = load_or_train(task, dataset, spec.protocol, tmp_path)
+    (file,) = (tmp_path / "warm-starts").iterdir()
+    again = load_or_train(task, dataset, spec.protocol, tmp_path)
+    assert again.weights == first.weights
+    assert again.info == first.info
+    file.write_bytes(file.read_bytes()[:100])
+    mended = load_or_train(task, dataset, spec.protocol, tmp_path)
+    states = [torch.load(__import__("io").BytesIO(w.weights)) for w in (first, mended)]
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+    assert [path.name for path in (tmp_path / "warm-starts").iterdir()] == [file.name]
+
+
+def test_the_warm_start_is_near_least_squares_on_knapsack():
+    """The linear predictor has a closed form to compare with."""
+    spec = make_spec("knapsack", "spo", warm_start_epochs=300)
+    dataset = load_data(spec.data).dataset
+    warm = load_or_train(find_task("knapsack"), dataset, spec.protocol, None)
+    train, val = dataset.rows("train"), dataset.rows("val")
+    design = [
+        np.column_stack([x, np.ones(len(x))])
+        for x in (dataset.features[rows].reshape(-1, 8) for rows in (train, val))
+    ]
+    target = [dataset.labels[rows][:, :, 0].ravel() for rows in (train, val)]
+    weights, *_ = np.linalg.lstsq(design[0], target[0], rcond=None)
+    closed_form = np.mean((design[1] @ weights - target[1]) ** 2)
+    assert warm.info["val_mse"] < 1.1 * closed_form
+
+
+def test_patience_stops_early():
+    record = run(make_spec("matching", "two-stage", epochs=200, patience=2))
+    assert record.status["epochs_run"] < 200
+    assert record.status["status"] == "done"
+
+
+def test_evaluation_interval_is_kept_and_the_last_epoch_always_judged():
+    record = run(make_spec("matching", "dgl-1", epochs=7, evaluate_every=3))
+    epochs = [r["epoch"] for r in record.tables["regret"].to_pylist() if r["split"] == "val"]
+    assert epochs == [0, 3, 6, 7]
+
+
+def test_divergence_keeps_what_was_logged(monkeypatch):
+    plain = TwoStage.loss
+    calls = {"count": 0}
+
+    def explode(self, batch):
+        calls["count"] += 1
+        loss = plain(self, batch)
+        return loss * float("nan") if calls["count"] > 7 else loss
+
+    monkeypatch.setattr(TwoStage, "loss", explode)
+    record = run(make_spec("matching", "two-stage", epochs=10))
+    assert record.state == "diverged"
+    assert "nan" in record.status["message"]
+    assert [row["epoch"] for row in record.tables["timing"].to_pylist()] == [0, 1, 2]
+    assert record.status["selected"] is not None
+
+
+def test_a_failure_is_recorded_with_its_traceback(monkeypatch):
+    def broken(self, batch):
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr(TwoStage, "loss", broken)
+    record = run(make_spec("matching", "two-stage"))
+    assert record.state == "failed"
+    assert record.status["message"] == "ZeroDivisionError: on purpose"
+    assert "on purpose" in record.status["traceback"]
+    assert "broken" in record.status["traceback"]
+
+
+def test_ctrl_c_keeps_what_was_logged(monkeypatch):
+    def watch(progress):
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    record = run(make_spec("matching", "dgl-1"), watch=watch)
+    assert record.state == "interrupted"
+    assert record.status["epochs_run"] == 3
+
+
+def test_the_time_limit_ends_a_run(monkeypatch):
+    plain = TwoStage.loss
+
+    def slow(self, batch):
+        time.sleep(0.05)
+        return plain(self, batch)
+
+    monkeypatch.setattr(TwoStage, "loss", slow)
+    record = run(make_spec("matching", "two-stage", epochs=1000), time_limit=0.4)
+    assert record.state == "timeout"
+    assert record.status["wall_s"] < 5
+    assert record.status["epochs_run"] >= 1
+
+
+def test_evaluation_is_off_the_clock(monkeypatch):
+    judge = training.Evaluator.__init__
+    spec = make_spec("matching", "two-stage", epochs=2)
+    loaded = load_data(spec.data)
+    for split in loaded.evaluator.splits.values():
+        fast = split.solver.decide
+        monkeypatch.setattr(
+            split.solver, "decide", lambda values, fast=fast: time.sleep(0.1) or fast(values)
+        )
+    record = run(spec)
+    assert judge is training.Evaluator.__init__
+    assert record.status["wall_s"] > 0.5
+    assert record.status["train_s"] < 0.3
+
+
+def test_the_clock_charges_one_phase_at_a_time():
+    clock = Clock()
+    clock.start()
+    with clock.phase("solve"):
+        time.sleep(0.02)
+        with clock.phase("refresh"):
+            time.sleep(0.03)
+        time.sleep(0.01)
+    total = clock.stop()
+    assert sum(clock.seconds.values()) == pytest.approx(total, abs=1e-9)
+    assert clock.seconds["refresh"] >= 0.03
+    assert 0.03 <= clock.seconds["solve"] < 0.06
+    assert clock.seconds["other"] < 0.02
+
+
+def test_a_disabled_clock_measures_only_the_whole():
+    clock = Clock(enabled=False)
+    clock.start()
+    with clock.phase("solve"):
+        time.sleep(0.01)
+    assert clock.stop() >= 0.01
+    assert clock.seconds["solve"] == 0.0
+
+
+def test_the_ledger_counts_by_purpose_and_lap():
+    class Solver:
+        def duals(self, values):
+            return values
+
+    ledger = Ledger()
+    solver = MeteredSolver(Solver(), Clock(), ledger)
+    solver.duals(torch.zeros(5), purpose="refresh")
+    assert ledger.lap()["refresh"] == 5
+    solver.duals(torch.zeros(2), purpose="label")
+    assert ledger.lap() == {"label": 2, "train": 0, "refresh": 0, "evaluate": 0}
+    assert ledger.total["refresh"] == 5
+
+
+def test_regret_of_perfect_predictions_is_zero():
+    for task in ("matching", "knapsack"):
+        loaded = load_data(make_spec(task, "two-stage").data)
+        for split in loaded.evaluator.splits.values():
+            metrics = split.judge(split.labels).metrics()
+            assert metrics == dict.fromkeys(metrics, 0.0)
+
+
+def test_metrics_are_what_they_say():
+    outcome = Outcome(np.array([10.0, 4.0]), np.array([9.0, 2.0]), 1.5)
+    assert outcome.metrics() == {
+        "relative_regret": pytest.approx((0.1 + 0.5) / 2),
+        "pooled_regret": pytest.approx(3 / 14),
+        "absolute_regret": pytest.approx(1.5),
+        "mse": 1.5,
+    }
+
+
+def test_bootstrap_interval_covers_the_mean_and_narrows_with_data():
+    draws = np.random.default_rng(0).random(400)
+    wide, narrow = bootstrap_interval(draws[:25]), bootstrap_interval(draws)
+    assert wide[0] < draws[:25].mean() < wide[1]
+    assert narrow[1] - narrow[0] < wide[1] - wide[0]
+    assert bootstrap_interval(draws) == narrow
+
+
+def test_defaults_come_from_the_paper_for_the_nearest_size():
+    task = find_task("matching")
+    near_50 = resolve_data(task, {"n": 60}, 1)
+    assert paper_options(task, near_50, find_method("dgl-none"))["alpha"] == 0.6
+    assert paper_options(task, near_50, find_method("dgl-7")) == paper_options(
+        task, near_50, find_method("dgl-5")
+    )
+    spec = resolve_run(
+        near_50,
+        "dgl-7",
+        given_options={"tau": "0.3"},
+        protocol=resolve_protocol(task, {}),
+    )
+    assert (spec.options.U, spec.options.tau, spec.options.alpha) == (7, 0.3, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "sentence"),
+    [
+        ("dgl-1", {"tau": 0}, "tau must be a number > 0"),
+        ("dgl-1", {"alpha": -1}, "alpha must be a number ≥ 0"),
+        ("dgl-0", {}, "U must be a whole number ≥ 1"),
+        ("dgl-5", {"U": 3}, "fixes U by its name"),
+        ("dgl-auto", {"delta": -0.1}, "delta must be a number ≥ 0"),
+        ("qptl", {"mu": 0}, "mu must be a number > 0"),
+        ("spo", {"lr": 0}, "lr must be a number > 0"),
+        ("spo", {"tau": 1}, "it has lr, oracle"),
+        ("two-stage", {"alpha": 1}, "it has lr"),
+    ],
+)
+def test_options_out_of_range_or_out_of_place_are_refused(method, options, sentence):
+    with pytest.raises(OptionError, match=sentence):
+        make_spec("matching", method, options={"lr": 0.1, **options})
+
+
+def test_the_run_id_names_what_decides_the_run_and_nothing_else():
+    spec = make_spec("matching", "dgl-5")
+    assert spec.run_id.startswith("matching-8-s25-dgl-5-")
+    assert spec.run_id == make_spec("matching", "dgl-5").run_id
+    others = [
+        make_spec("matching", "dgl-5", seed=10),
+        make_spec("matching", "dgl-5", options={"tau": 0.7}),
+        make_spec("matching", "dgl-5", "ortools"),
+        make_spec("matching", "dgl-5", epochs=11),
+        make_spec("matching", "dgl-5", threads=2),
+    ]
+    assert len({spec.run_id, *(other.run_id for other in others)}) == 6
