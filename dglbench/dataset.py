@@ -253,9 +253,12 @@ def _digest(document: dict[str, Any], dataset: Dataset) -> str:
     about = {key: value for key, value in document.items() if key != "digest"}
     digest = hashlib.sha256(_canonical(about).encode())
     digest.update(np.ascontiguousarray(dataset.split, dtype=np.int8).data)
+    # A column after the other, so that the size of a batch does not matter.
     for rows in _batches(dataset):
-        for values in (dataset.features[rows], dataset.problem.pack(dataset.labels[rows])):
-            digest.update(np.ascontiguousarray(values, dtype="<f8").data)
+        digest.update(np.ascontiguousarray(dataset.features[rows], dtype="<f8").data)
+    for rows in _batches(dataset):
+        labels = dataset.problem.pack(dataset.labels[rows])
+        digest.update(np.ascontiguousarray(labels, dtype="<f8").data)
     return digest.hexdigest()
 
 

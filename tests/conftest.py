@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-
-# Before numpy is imported, as the command line does: tests run side by side.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
+
+# Before numpy is imported, as the command line does: tests run side by side.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 # A busy machine is slow, not wrong.
 settings.register_profile("dglbench", deadline=None)
@@ -76,7 +75,8 @@ def make_plugin(tmp_path: Path) -> Callable[..., Path]:
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         lines = [
-            f"[dglbench.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+            f"[dglbench.{group}]\n"
+            + "".join(f"{key} = {value}\n" for key, value in entries.items())
             for group, entries in groups.items()
         ]
         (info / "entry_points.txt").write_text("\n".join(lines))

@@ -173,7 +173,7 @@ def test_changed_columns_are_refused(file, change, says):
         ({"format": 2}, "has format version 2, but this dglbench reads version 1"),
         ({"format": None}, "format version None"),
         ({"task": "no-such"}, "there is no task 'no-such'; there are"),
-        ({"task": 3}, "cannot be used"),
+        ({"task": 3}, "nonsense"),
         ({"settings": {"n": 6, "colour": "red"}}, "no option 'colour'"),
         ({"settings": {"n": -6}}, "n must be a whole number"),
         ({"settings": 5}, "nonsense"),

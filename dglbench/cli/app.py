@@ -10,6 +10,7 @@ Exit codes: 0 done; 2 a mistake in what was asked; 130 interrupted; 1 anything e
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import os
 import sys
@@ -31,6 +32,8 @@ class Verb(NamedTuple):
 
     module: str
     summary: str
+    light: bool = False
+    """Whether it answers at once, with no garbage worth collecting."""
 
 
 VERBS = {
@@ -38,7 +41,11 @@ VERBS = {
     "train": Verb("dglbench.cli.train", "Train one predictor with one method, and log the run."),
     "sweep": Verb("dglbench.cli.sweep", "Run many trainings, in parallel; again to resume."),
     "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
-    "list": Verb("dglbench.cli.listing", "List tasks, solvers, methods, and where they come from."),
+    "list": Verb(
+        "dglbench.cli.listing",
+        "List tasks, solvers, methods, and where they come from.",
+        light=True,
+    ),
 }
 
 _DEBUG = "--debug"
@@ -83,6 +90,8 @@ class _LazyGroup(TyperGroup):
         return found, command, rest
 
     def _load(self, name: str) -> Any:
+        if not VERBS[name].light:
+            gc.enable()
         module = importlib.import_module(VERBS[name].module)
         shell = typer.Typer(add_completion=False, rich_markup_mode="rich")
         shell.command(name, cls=_Command)(module.run)
@@ -133,6 +142,7 @@ def _root(
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if args is None else args)
+    gc.disable()  # until a verb that works for longer is loaded
     try:
         code = get_command(app).main(words, prog_name="dglbench", standalone_mode=False)
         sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
@@ -149,6 +159,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:  # the last resort: say it is ours, not the user's
         what = f"{type(error).__name__}: {error}".strip(": ")
         return _fail(f"this is a bug in dglbench ({what}).", 1, words)
+    finally:
+        gc.enable()
     if code == 130:
         console.note("interrupted.")
     return code if isinstance(code, int) else 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dglbench.runs import RunSpec
     from dglbench.sweep.driver import Outcome
     from dglbench.sweep.jobs import Job, Listener, News
-    from dglbench.sweep.plan import Plan
+    from dglbench.sweep.plan import Plan, PlanRow
     from dglbench.sweep.search import GroupSearch
 
 __all__ = ["show_outcome", "show_plan", "watching"]
@@ -65,7 +65,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
                 row.total,
                 *(row.counts[name] or "" for name in used),
                 row.to_run or "",
-                "unknown" if row.seconds is None else console.duration(row.seconds),
+                _plan_time(row),
             ]
             for row in rows
         ],
@@ -88,6 +88,12 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         )
     if counts["failed"] and not retry_failed:
         console.note(f"{counts['failed']} failed before; --retry-failed runs them again.")
+
+
+def _plan_time(row: PlanRow) -> str:
+    if not row.to_run:
+        return ""
+    return "unknown" if row.seconds is None else console.duration(row.seconds)
 
 
 def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:

@@ -154,7 +154,8 @@ class Lowest:
         difference = evidence.pairs.difference(run, rival)
         words = (
             f"{_name(self.method)} {percent(run.test_regret)}, "
-            f"best other {_name(rival.method)} {percent(rival.test_regret)}{_difference(difference)}"
+            f"best other {_name(rival.method)} {percent(rival.test_regret)}"
+            f"{_difference(difference)}"
         )
         verdicts: dict[str, Outcome] = {"lower": "holds", "higher": "fails", "open": "open"}
         outcome = verdicts[difference.verdict] if difference else "open"
@@ -199,10 +200,12 @@ class Cost:
             return Finding(unit.label, "open", f"{_name(rival.method)} never levelled off")
         words = (
             f"{_name(self.method)} {seconds(own)} to {percent(run.test_regret)}, "
-            f"{_name(rival.method)} {seconds(level)} to within 5 % of {percent(rival.test_regret)}: "
-            f"{ratio(own / level)}"
+            f"{_name(rival.method)} {seconds(level)} to within 5 % of its "
+            f"{percent(rival.test_regret)}: {ratio(own / level)}"
         )
         outcome: Outcome = "holds" if own / level >= self.min_ratio else "fails"
+        if run.test_regret >= rival.test_regret:
+            outcome, words = "open", f"{words}, but there is no edge to pay for"
         return Finding(unit.label, outcome, words, {"ratio": own / level})
 
 

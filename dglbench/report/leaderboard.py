@@ -10,7 +10,18 @@ from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
 from dglbench.report.reach import NEAR, Reach, Speedup, best_run
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, percent, ratio, seconds, text
+from dglbench.report.sheet import (
+    NOTHING,
+    Cell,
+    Column,
+    Sheet,
+    Tone,
+    count,
+    percent,
+    ratio,
+    seconds,
+    text,
+)
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
 
@@ -122,11 +133,11 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
 
 def _row(unit: Unit, standing: Standing, comparable: bool) -> tuple[Cell, ...]:
     run, interval = standing.run, standing.interval
-    mark = " ●" if standing.is_best else " ≈" if standing.ties_best else ""
+    mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
     regret = percent(run.test_regret)
     if interval is not None:
         regret += f" ({100 * interval[0]:.2f}–{100 * interval[1]:.2f})"
-    tone = "best" if standing.is_best else "near" if standing.ties_best else ""
+    tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (
         text(unit.label),
@@ -162,7 +173,7 @@ def _speedup(standing: Standing, baseline: str) -> Cell:
 
 _COLUMNS = (
     Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "● lowest test regret; ≈ not distinguishable from it"),
+    Column("method", "method", "★ lowest test regret; ≈ not distinguishable from it"),
     Column(
         "test_regret",
         "test regret (95 %)",
@@ -188,7 +199,7 @@ _COLUMNS = (
 )
 
 _LEGEND = (
-    "● lowest test regret; ≈ its difference to ● on the same test instances has a 95 % bootstrap "
+    "★ lowest test regret; ≈ its difference to ★ on the same test instances has a 95 % bootstrap "
     "interval that holds 0, so it may be as good.",
     "time: training seconds to the epoch chosen on validation, without evaluation and without the "
     "shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in the "

@@ -12,7 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["NOTHING", "Cell", "Column", "Sheet", "count", "percent", "ratio", "seconds", "text"]
+__all__ = [
+    "NOTHING",
+    "Cell",
+    "Column",
+    "Sheet",
+    "Tone",
+    "count",
+    "percent",
+    "ratio",
+    "seconds",
+    "text",
+]
 
 Tone = Literal["", "best", "near", "muted", "bad"]
 Value = float | int | str | None
@@ -92,18 +103,18 @@ def count(value: int | None) -> Cell:
 
 
 def percent(value: float, digits: int = 2) -> str:
-    """Write a share as per cent."""
-    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else "—"
+    """Write a share as per cent; a number and its unit stay on one line."""
+    return f"{100 * value:.{digits}f}\u00a0%" if math.isfinite(value) else "—"
 
 
 def seconds(value: float) -> str:
     """Write a duration with three digits that matter."""
     if value < 0.0009995:
-        return f"{value * 1e6:#.3g} µs".replace(". ", " ")
+        return f"{value * 1e6:#.3g}\u00a0µs".replace(".\u00a0", "\u00a0")
     if value < 0.09995:
-        return f"{value * 1e3:#.3g} ms".replace(". ", " ")
+        return f"{value * 1e3:#.3g}\u00a0ms".replace(".\u00a0", "\u00a0")
     if value < 99.95:
-        return f"{value:#.3g} s"
+        return f"{value:#.3g}\u00a0s"
     if value < 3600:
         minutes, rest = divmod(round(value), 60)
         return f"{minutes} min {rest} s"

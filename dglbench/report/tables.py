@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -121,7 +122,8 @@ _TEX = {
     "^": r"\textasciicircum{}",
     "×": r"$\times$",
     "≈": r"$\approx$",
-    "●": r"$\bullet$",
+    "★": r"$\star$",
+    "\u00a0": "~",
     "†": r"\textdagger{}",
     "−": r"$-$",
     "–": "--",
@@ -132,4 +134,4 @@ _TEX = {
 
 
 def _tex(words: str) -> str:
-    return "".join(_TEX.get(sign, sign) for sign in " ".join(words.split()))
+    return "".join(_TEX.get(sign, sign) for sign in re.sub(r"[ \t\r\n]+", " ", words).strip())

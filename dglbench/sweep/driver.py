@@ -86,9 +86,7 @@ class Driver:
             ended = self.executor.wait(_POLL_S)
             for each in ended:
                 self._take(each)
-            if ended:
-                self._show_left()
-            elif not self._active:
+            if not ended and not self._active:
                 time.sleep(_POLL_S)
         book.write_choices(self.plan.sweep, out, self._all)
         interrupted = bool(self.interrupts.count)
@@ -223,6 +221,8 @@ class Driver:
         spec = search.running.get(run_id) or search.pending[run_id]
         search.settle(run_id, status, concurrency)
         self.counts[state] += 1
+        if state != "skipped":
+            self._show_left()
         self.listener.ended(spec, state, status)
 
     def _skip_known(self, search: GroupSearch) -> None:

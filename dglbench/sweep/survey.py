@@ -43,19 +43,17 @@ def look(out: Path, run_id: str) -> Known:
     status = load_status(folder)
     if status is None:
         return Known("damaged", {}, None, "its status.json cannot be read")
-    state = status["status"]
-    if state == "interrupted":
+    if status["status"] == "interrupted":
         return Known("unfinished", status, None)
     spec = _read_spec(folder)
     if spec is None or spec.get("run_id") != run_id:
         return Known("damaged", {}, None, "its spec.json cannot be read")
-    concurrency = (spec.get("environment") or {}).get("concurrency")
-    if state != "done":
-        return Known("failed", status, concurrency, None, finished)
-    problem = _damage(folder, status)
+    problem = _damage(folder, status) if status["status"] == "done" else None
     if problem:
         return Known("damaged", {}, None, problem)
-    return Known("done", status, concurrency, None, finished)
+    concurrency = (spec.get("environment") or {}).get("concurrency")
+    state: State = "done" if status["status"] == "done" else "failed"
+    return Known(state, status, concurrency, None, finished)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -100,8 +100,8 @@ def make_run(
         tables: dict[str, pa.Table] = {}
         full: dict[str, Any] = dict(status)
     else:
-        tables = _tables(rng, method, task, n, seed, epochs, regret_factor)
-        full = _status(tables, method, task, n, seed) | dict(status or {})
+        tables = _tables(rng, Invented(method, task, n, seed), epochs, regret_factor)
+        full = _status(tables, Invented(method, task, n, seed)) | dict(status or {})
     record = RunRecord(spec, full, {**ENVIRONMENT, **(environment or {})}, tables)
     return write_run(record, out)
 
@@ -119,14 +119,22 @@ def make_folder(
     return out
 
 
-def _warm_level(task: str, n: int, seed: int) -> float:
-    base = {"matching": 0.035, "knapsack": 0.08}.get(task, 0.05)
-    return base * (1 + 0.004 * n) * (1 + 0.12 * np.sin(seed))
+class Invented(NamedTuple):
+    method: str
+    task: str
+    n: int
+    seed: int
+
+    @property
+    def warm_level(self) -> float:
+        base = {"matching": 0.035, "knapsack": 0.08}.get(self.task, 0.05)
+        return float(base * (1 + 0.004 * self.n) * (1 + 0.12 * np.sin(self.seed)))
 
 
 def _tables(
-    rng: np.random.Generator, method: str, task: str, n: int, seed: int, epochs: int, factor: float
+    rng: np.random.Generator, run: Invented, epochs: int, factor: float
 ) -> dict[str, pa.Table]:
+    method, task, n, _ = run
     train = _INSTANCES.get(task, (400,))[0]
     solve = 4e-5 * n if task == "matching" else 1.5e-5 * n
     quadratic, derivative = 2e-3 + 6e-5 * n, 5e-4 + 2e-5 * n
@@ -173,7 +181,7 @@ def _tables(
         "solves_refresh": refreshed,
     }
     tables = {"timing": pa.table(timing, schema=logs.TIMING)}
-    tables["regret"] = _regret(rng, method, task, n, seed, elapsed, factor)
+    tables["regret"] = _regret(rng, run, elapsed, factor)
     tests = _INSTANCES.get(task, (0, 0, 200))[2]
     best = rng.normal(0.7 * n, 0.05 * n, tests)
     lost = np.abs(rng.normal(0, 0.03 * n * factor, tests))
@@ -191,12 +199,10 @@ def _tables(
     return tables
 
 
-def _regret(
-    rng: np.random.Generator, method: str, task: str, n: int, seed: int, elapsed: Any, factor: float
-) -> pa.Table:
-    warm = _warm_level(task, n, seed)
-    end, pace = _SHAPE.get(method, (0.7, 4.0))
-    start = 4 * warm if method == "two-stage" else warm
+def _regret(rng: np.random.Generator, run: Invented, elapsed: Any, factor: float) -> pa.Table:
+    warm, n = run.warm_level, run.n
+    end, pace = _SHAPE.get(run.method, (0.7, 4.0))
+    start = 4 * warm if run.method == "two-stage" else warm
     epoch = np.arange(len(elapsed))
     curve = factor * (warm * end + (start - warm * end) * np.exp(-epoch / pace))
     curve[0] = start
@@ -248,9 +254,7 @@ def _dual_tables(
     }
 
 
-def _status(
-    tables: Mapping[str, pa.Table], method: str, task: str, n: int, seed: int
-) -> dict[str, Any]:
+def _status(tables: Mapping[str, pa.Table], run: Invented) -> dict[str, Any]:
     rows = tables["regret"].to_pylist()
     val = [row for row in rows if row["split"] == "val"]
     test = {row["epoch"]: row for row in rows if row["split"] == "test"}
@@ -259,12 +263,12 @@ def _status(
     solves = {p: sum(timing[f"solves_{p}"]) for p in ("label", "train", "refresh")}
     metrics = ("relative_regret", "pooled_regret", "absolute_regret", "mse")
     chosen = test[best["epoch"]]
-    counts = _INSTANCES.get(task, (400, 400, 200))
+    counts = _INSTANCES.get(run.task, (400, 400, 200))
     warm = {
         "seconds": 0.8,
         "epochs": 60,
-        "test_relative_regret": _warm_level(task, n, seed),
-        "val_relative_regret": _warm_level(task, n, seed) * 0.97,
+        "test_relative_regret": run.warm_level,
+        "val_relative_regret": run.warm_level * 0.97,
     }
     low, high = chosen["relative_regret"] * 0.9, chosen["relative_regret"] * 1.1
     return {
@@ -281,10 +285,10 @@ def _status(
         "solves": {**solves, "evaluate": 200},
         "qp_failures": 0,
         "instances": dict(zip(("train", "val", "test"), counts, strict=True)),
-        "groups": n,
-        "options": 3 * n,
+        "groups": run.n,
+        "options": 3,
         "label_scale": 1.0,
-        "warm_start": None if method == "two-stage" else warm,
+        "warm_start": None if run.method == "two-stage" else warm,
         "selected": {
             "epoch": best["epoch"],
             "elapsed_s": best["elapsed_s"],

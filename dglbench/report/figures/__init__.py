@@ -75,6 +75,8 @@ def save(name: str, report: Report, path: Path, format: str = "png") -> None:
         # plotnine still calls pandas in ways that pandas will drop; not the user's concern.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", FutureWarning)
+        # A run of a single epoch has a point where others have a line; its marker shows it.
+        warnings.filterwarnings("ignore", "geom_path: Each group consist of only one")
         plot = figure.draw(report)
         with atomic_path(path) as temporary:
             plot.save(

@@ -1,0 +1,226 @@
+"""Seconds per epoch of every method, side by side in one run, one thread.
+
+    python benchmarks/methods.py [--quick] [--json FILE]
+
+Turns are interleaved (one epoch of each method, then the next turn) so that slow
+drift of the machine hits all alike; medians over turns are compared. Prints each
+method as a ratio to two-stage, the share of its time spent in solvers, QPTL
+beside a bare cvxpylayers loop on the same batches, and what the clock's phases
+cost against a clock that measures only the total.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from dglbench.clock import Clock
+from dglbench.evaluation import Evaluator
+from dglbench.plugins import find_task
+from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.solvers.quadratic import QuadraticLayer
+from dglbench.streams import stream
+from dglbench.training import _Run
+from dglbench.warm_start import load_or_train
+
+METHODS = ("two-stage", "dgl-none", "dgl-5", "dgl-1", "dgl-auto", "spo", "qptl")
+SETTINGS = {"matching": 50, "knapsack": 48}
+
+
+class Contestant:
+    """One method, ready to train epoch after epoch."""
+
+    def __init__(self, task: str, method: str, solver: str, *, phases: bool = True) -> None:
+        plugin = find_task(task)
+        data = resolve_data(plugin, {"n": SETTINGS[task]}, 25)
+        protocol = resolve_protocol(plugin, {})
+        spec = resolve_run(data, method, given_options={}, protocol=protocol, solver=solver)
+        loaded = load_data(data)
+        warm = load_or_train(plugin, loaded.dataset, protocol, None)
+        self.run = _Run(spec, loaded.dataset, warm, loaded.evaluator, None, 0.0, None)
+        self.run.clock = self.clock = Clock(enabled=phases)
+        self.run._warm_up()
+        self.clock.start()
+        self.run.method.prepare(self.run._training())
+        self.clock.stop()
+        self.optimiser = torch.optim.Adam(
+            self.run.predictor.parameters(), lr=spec.options.lr, fused=True
+        )
+        self.draws = stream(25, "batches")
+        self.epoch = 0
+        self.seconds: list[float] = []
+        self.solver_seconds: list[float] = []
+
+    def turn(self) -> None:
+        """Train one epoch on the clock."""
+        self.epoch += 1
+        order = torch.from_numpy(self.draws.permutation(len(self.run.labels)))
+        self.clock.start()
+        self.run._epoch(self.epoch, order, self.optimiser)
+        self.seconds.append(self.clock.stop())
+        spent = self.clock.seconds
+        self.solver_seconds.append(spent["solve"] + spent["refresh"] + spent["differentiate"])
+
+    @property
+    def per_epoch(self) -> float:
+        """Median work plus mean solving: dgl-5 solves in one epoch of five and pays for it in all."""
+        work = [
+            all_ - solver for all_, solver in zip(self.seconds, self.solver_seconds, strict=True)
+        ]
+        return statistics.median(work) + statistics.mean(self.solver_seconds)
+
+
+class BareLoop:
+    """QPTL without dglbench: the same layer, batches and optimiser in a plain loop."""
+
+    def __init__(self, twin: Contestant) -> None:
+        run = twin.run
+        self.layer = QuadraticLayer(run.dataset.problem, run.spec.options.mu)._layer
+        self.features, self.labels, self.scale = run.features, run.labels, run.scale
+        task = find_task(run.spec.data.task)
+        self.predictor = task.predictor(run.dataset)
+        self.predictor.load_state_dict(run.predictor.state_dict())
+        self.optimiser = torch.optim.Adam(
+            self.predictor.parameters(), lr=run.spec.options.lr, fused=True
+        )
+        self.draws = stream(25, "batches")
+        self.batch_size = run.spec.protocol.batch_size
+        self.seconds: list[float] = []
+
+    def turn(self) -> None:
+        """Train one epoch."""
+        order = torch.from_numpy(self.draws.permutation(len(self.labels)))
+        started = time.perf_counter()
+        for rows in torch.split(order, self.batch_size):
+            predictions = self.predictor(self.features[rows]) / self.scale
+            (x,) = self.layer(predictions.reshape(len(rows), -1))
+            loss = -(self.labels[rows].reshape(len(rows), -1) * x).sum() / len(rows)
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            self.optimiser.step()
+        self.seconds.append(time.perf_counter() - started)
+
+
+def compare(task: str, solver: str, turns: int, qptl_turns: int) -> list[dict[str, object]]:
+    contestants = {method: Contestant(task, method, solver) for method in METHODS}
+    for turn in range(turns):
+        for method, contestant in contestants.items():
+            if method != "qptl" or turn < qptl_turns:
+                contestant.turn()
+    base = contestants["two-stage"].per_epoch
+    return [
+        {
+            "task": f"{task}-{SETTINGS[task]}",
+            "solver": solver,
+            "method": method,
+            "epoch_s": contestant.per_epoch,
+            "ratio": contestant.per_epoch / base,
+            "solver_share": sum(contestant.solver_seconds) / sum(contestant.seconds),
+        }
+        for method, contestant in contestants.items()
+    ]
+
+
+def qptl_overhead(task: str, turns: int) -> float:
+    ours = Contestant(task, "qptl", "batched")
+    bare = BareLoop(ours)
+    for _ in range(turns):
+        ours.turn()
+        bare.turn()
+    return statistics.median(ours.seconds) / statistics.median(bare.seconds)
+
+
+def clock_overhead(task: str, turns: int) -> float:
+    """Two-stage has the shortest steps, so the clock weighs most there."""
+    on, off = (Contestant(task, "two-stage", "batched", phases=phases) for phases in (True, False))
+    for _ in range(turns):
+        on.turn()
+        off.turn()
+    return statistics.median(on.seconds) / statistics.median(off.seconds) - 1
+
+
+def evaluation_cost(task: str) -> dict[str, float]:
+    """Seconds to judge 1,000 instances beside one SPO+ epoch of each solver family."""
+    plugin = find_task(task)
+    sizes = {"train": 1, "val": 1, "test": 1000}
+    dataset = plugin.generate(plugin.parse_settings({"n": SETTINGS[task], **sizes}), 25)
+    judge = Evaluator(plugin, dataset).splits["test"]
+    predictor = plugin.predictor(dataset)
+    judge.judge(judge.predict(predictor))  # solves the optima once
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        judge.judge(judge.predict(predictor))
+        times.append(time.perf_counter() - started)
+    return {"evaluate_1000_s": statistics.median(times)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    arguments = parser.parse_args()
+    turns, qptl_turns = (5, 1) if arguments.quick else (20, 2)
+    torch.set_num_threads(1)
+    console = Console()
+    rows = [
+        row
+        for task in SETTINGS
+        for solver in ("ortools", "batched")
+        for row in compare(task, solver, turns, qptl_turns)
+    ]
+    table = Table(title="Seconds per training epoch, one thread")
+    for name in ("setting", "solver", "method", "s/epoch", "× two-stage", "in solvers"):
+        table.add_column(
+            name, justify="left" if name in ("setting", "solver", "method") else "right"
+        )
+    for row in rows:
+        table.add_row(
+            row["task"], row["solver"], row["method"], f"{row['epoch_s']:.4f}",
+            f"{row['ratio']:.2f}", f"{row['solver_share']:.0%}",
+        )  # fmt: skip
+    console.print(table)
+
+    bars = []
+    for task, n in SETTINGS.items():
+        name = f"{task}-{n}"
+        none = max(r["ratio"] for r in rows if r["task"] == name and r["method"] == "dgl-none")
+        spo = {
+            r["solver"]: r["epoch_s"] for r in rows if r["task"] == name and r["method"] == "spo"
+        }
+        judged = evaluation_cost(task)["evaluate_1000_s"]
+        bars += [
+            (f"{name}: dgl-none / two-stage", none, 1.5),
+            (f"{name}: QPTL / bare cvxpylayers loop", qptl_overhead(task, max(qptl_turns, 2)), 1.1),
+            (f"{name}: overhead of the clock's phases", clock_overhead(task, 3 * turns), 0.03),
+            (f"{name}: judging 1,000 / SPO+ epoch (ortools)", judged / spo["ortools"], 0.5),
+        ]
+    met = Table(title="Bars")
+    for name in ("what", "measured", "at most", ""):
+        met.add_column(name)
+    for what, value, bar in bars:
+        met.add_row(what, f"{value:.3f}", f"{bar:g}", "met" if value <= bar else "MISSED")
+    console.print(met)
+    if arguments.json:
+        document = {
+            "epochs": rows,
+            "bars": [dict(zip(("what", "value", "bar"), b, strict=True)) for b in bars],
+        }
+        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+    return 0 if all(value <= bar for _, value, bar in bars) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,169 @@
+"""What runs on a Dask worker: one run at a time, sent back whole.
+
+A worker writes nothing. It makes the data itself if it can; if what it makes is not
+byte for byte what the driver has (another library version, a file it lacks), it
+says so and is sent the driver's.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dglbench import provenance
+from dglbench.dataset import dataset_digest
+from dglbench.errors import DglbenchError
+from dglbench.evaluation import Evaluator
+from dglbench.plugins import find_method, find_task
+from dglbench.resolve import Loaded, load_data
+from dglbench.runs import RunRecord
+from dglbench.sweep.jobs import Job
+from dglbench.task import TaskSpec
+from dglbench.training import Progress, train
+from dglbench.warm_start import WarmStart, train_warm_start
+
+__all__ = ["DataNeeded", "Order", "OtherCode", "Source", "ask_to_finish", "other_code", "work"]
+
+_NEWS_EVERY_S = 0.25
+
+# A worker process may have several threads; torch's random state and the clock allow one run.
+_one_at_a_time = threading.Lock()
+_finishing: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The code a run needs, by name and hash."""
+
+    task: str
+    method: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """A job as it travels."""
+
+    job: Job
+    topic: str
+    """Where the driver listens for news."""
+    digest: str
+    """Of the driver's dataset."""
+    concurrency: Mapping[str, int]
+    """Host to the number of workers it has."""
+    dataset: bytes | None = None
+
+
+@dataclass(frozen=True)
+class DataNeeded:
+    """The worker cannot make the driver's data."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class OtherCode:
+    """The worker would compute something else than the driver asked for."""
+
+    why: str
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C in the terminal to the driver; called by Dask when a worker starts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def ask_to_finish(topic: str) -> None:
+    """End this process's run of a sweep after its current epoch."""
+    _finishing.add(topic)
+
+
+def other_code(sources: list[Source]) -> str | None:
+    """Say what is different about this process's code, None if nothing is."""
+    for source in sources:
+        try:
+            task, choice = find_task(source.task), find_method(source.method)
+        except DglbenchError as error:
+            return str(error)
+        if provenance.source_hash(type(task), choice.cls) != source.hash:
+            return f"its code for {source.method} on {source.task} is not the driver's"
+    return None
+
+
+def work(order: Order) -> RunRecord | WarmStart | DataNeeded | OtherCode:
+    """Do one job, telling the driver when it starts and how far it is."""
+    from distributed import get_worker
+
+    worker, job, spec = get_worker(), order.job, order.job.spec
+    different = other_code([Source(spec.data.task, spec.method, spec.source)])
+    if different:
+        return OtherCode(f"worker {worker.address} cannot be used: {different}")
+    with _one_at_a_time:
+        worker.log_event(order.topic, {"key": job.key, "worker": worker.address})
+        try:  # the first run of a process pays for its imports here, off the time limit
+            loaded = _loaded(spec.data, order.digest, order.dataset)
+        except (DglbenchError, OSError) as error:
+            if order.dataset is not None:
+                raise
+            return DataNeeded(str(error))
+        if loaded is None:
+            return DataNeeded("its data differ from the driver's")
+        if job.is_warm_start:
+            task = find_task(spec.data.task)
+            return train_warm_start(task, loaded.dataset, spec.protocol)
+        worker.log_event(order.topic, {"key": job.key, "training": True})
+        return train(
+            spec,
+            loaded.dataset,
+            job.warm_start,
+            evaluator=loaded.evaluator,
+            watch=_watcher(worker, order),
+            time_limit=job.time_limit,
+            concurrency=order.concurrency.get(host(worker.address), 1),
+        )
+
+
+def host(address: str) -> str:
+    """Return a worker's address without its port."""
+    return address.rpartition(":")[0]
+
+
+def _watcher(worker: Any, order: Order) -> Any:
+    last = 0.0
+
+    def watch(progress: Progress) -> None:
+        nonlocal last
+        if order.topic in _finishing:
+            raise KeyboardInterrupt
+        now = time.monotonic()
+        if now - last >= _NEWS_EVERY_S:
+            last = now
+            news = [progress.epoch, progress.epochs, progress.val_regret]
+            worker.log_event(order.topic, {"key": order.job.key, "news": news})
+
+    return watch
+
+
+def _loaded(data: TaskSpec, digest: str, dataset: bytes | None) -> Loaded | None:
+    """Return the data, None if they are not the driver's."""
+    if dataset is not None:
+        return _received(data, digest, dataset)
+    loaded = load_data(data)
+    return loaded if _digest_of(data) == digest else None
+
+
+@functools.lru_cache(maxsize=4)
+def _digest_of(data: TaskSpec) -> str:
+    return dataset_digest(load_data(data).dataset)
+
+
+@functools.lru_cache(maxsize=2)
+def _received(data: TaskSpec, digest: str, dataset: bytes) -> Loaded:
+    received = pickle.loads(dataset)
+    return Loaded(received, Evaluator(find_task(data.task), received))

@@ -1,0 +1,135 @@
+"""A headless Chromium on a pipe: open a page at a width, ask it things, take its picture.
+
+Only what these tests need of the DevTools protocol, so that no driver has to be installed.
+Run ``python tests/report/browser.py PAGE.html OUT`` to get pictures at three widths, in both
+colour schemes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+WIDTHS = (390, 820, 1400)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+
+
+class Browser:
+    """A context manager; a page is open after `open`."""
+
+    def __enter__(self) -> Browser:
+        self._profile = tempfile.mkdtemp()
+        to_child, self._out = os.pipe()
+        self._in, from_child = os.pipe()
+        # The protocol speaks on the child's descriptors 3 and 4; a shell puts ours there.
+        self._process = subprocess.Popen(
+            [
+                "sh", "-c", f'exec 3<&{to_child} 4>&{from_child}; exec "$@"', "sh",
+                str(CHROMIUM), *_FLAGS, f"--user-data-dir={self._profile}", "about:blank",
+            ],
+            pass_fds=(to_child, from_child),
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(to_child)
+        os.close(from_child)
+        self._number, self._rest, self._session = 0, b"", None
+        self.requests: list[str] = []
+        """Addresses the page asked for."""
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        answer = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self._session = answer["sessionId"]
+        self.call("Page.enable")
+        self.call("Network.enable")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._out)
+        os.close(self._in)
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def open(self, page: Path, width: int, *, dark: bool = False) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=900, deviceScaleFactor=1, mobile=width < 500,
+        )  # fmt: skip
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Page.navigate", url=page.resolve().as_uri())
+        while self._read().get("method") != "Page.loadEventFired":
+            pass
+
+    def ask(self, script: str) -> Any:
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def picture(self, file: Path, top: int = 0, height: int | None = None) -> None:
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {
+            "x": 0, "y": top, "width": size["width"],
+            "height": height or size["height"] - top, "scale": 1,
+        }  # fmt: skip
+        shot = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        file.write_bytes(base64.b64decode(shot["data"]))
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            part = os.read(self._in, 1 << 16)
+            assert part, "Chromium has gone away"
+            self._rest += part
+        line, _, self._rest = self._rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(line)
+        if message.get("method") == "Network.requestWillBeSent":
+            self.requests.append(message["params"]["request"]["url"])
+        return message
+
+
+if __name__ == "__main__":
+    page, out = Path(sys.argv[1]), Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    with Browser() as browser:
+        for width in WIDTHS:
+            for dark in (False, True):
+                browser.open(page, width, dark=dark)
+                browser.picture(out / f"{width}-{'dark' if dark else 'light'}.png")

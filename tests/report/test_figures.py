@@ -1,0 +1,218 @@
+"""What is drawn equals what the logs say; every figure draws, or says what it lacks."""
+
+import itertools
+
+import pyarrow.parquet as pq
+import pytest
+from make_logs import make_folder, make_run
+
+from dglbench.errors import ReportError
+from dglbench.logs import PHASES
+from dglbench.report import FIGURE_NAMES, load
+from dglbench.report.figures import FIGURES, find, save
+from dglbench.report.figures.base import percent, seconds, spread
+
+
+def rows_of(logs, run_id, table):
+    return pq.read_table(logs / run_id / f"{table}.parquet").to_pylist()
+
+
+def test_names_are_those_of_the_registry():
+    assert tuple(FIGURES) == FIGURE_NAMES
+    for figure in FIGURES.values():
+        assert figure.title
+        assert figure.caption.endswith(".")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_draws_without_a_warning(report, tmp_path, name, capfd):
+    target = tmp_path / f"{name}.png"
+    save(name, report, target)
+    assert target.read_bytes().startswith(b"\x89PNG")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_vector_formats_and_the_same_bytes_twice(report, tmp_path):
+    save("complexity", report, tmp_path / "figure.pdf", "pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+    for name in ("first", "second"):
+        save("complexity", report, tmp_path / name, "svg")
+    first = (tmp_path / "first").read_bytes()
+    assert first.startswith(b"<?xml")
+    assert first == (tmp_path / "second").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["time-vs-regret", "solves-vs-regret", "per-seed"])
+def test_curves_are_the_logs(report, logs, name):
+    frame = FIGURES[name].data(report)
+    shown = {row["run_id"] for row in frame.iter_rows(named=True)}
+    runs = {run.run_id: run for run in report.chosen_runs()}
+    for run_id in shown:
+        mine = [row for row in frame.iter_rows(named=True) if row["run_id"] == run_id]
+        logged = [row for row in rows_of(logs, run_id, "regret") if row["split"] == "test"]
+        for column, source in (("test_regret", "relative_regret"), ("elapsed_s", "elapsed_s")):
+            assert [row[column] for row in mine] == [row[source] for row in logged]
+        assert mine[-1]["best_test_regret"] == runs[run_id].test_regret
+    seeds = {row["seed"] for row in frame.iter_rows(named=True)}
+    assert seeds == ({10, 25} if name == "per-seed" else {25})
+
+
+def test_markers_sit_where_the_selected_epoch_was_reached(report):
+    plot = FIGURES["time-vs-regret"].draw(report)
+    markers = next(
+        layer._data
+        for layer in plot.layers
+        if set(layer._data.columns) == {"method", "x", "y", "panel"}
+    )
+    chosen = {(run.unit.label, run.method): run for run in report.chosen_runs()}
+    assert len(markers) == 3 * 8
+    for mark in markers.itertuples():
+        selected = chosen[mark.panel, mark.method].status["selected"]
+        assert mark.y == selected["test"]["relative_regret"]
+        assert mark.x == pytest.approx(selected["elapsed_s"])
+
+
+def test_warm_start_level_is_the_logged_one(report):
+    frame = FIGURES["time-vs-regret"].data(report)
+    for run in report.chosen_runs():
+        level = frame.filter(setting=run.unit.label)["warm_start_regret"].unique().to_list()
+        if level and run.warm_start_regret is not None:
+            assert level == [run.warm_start_regret]
+
+
+def test_time_split_is_the_mean_of_the_epochs(report, logs):
+    for row in FIGURES["time-split"].data(report).iter_rows(named=True):
+        epochs = [line for line in rows_of(logs, row["run_id"], "timing") if line["epoch"] > 0]
+        phase = sum(line[f"{row['phase']}_s"] for line in epochs)
+        assert row["seconds_per_epoch"] == pytest.approx(phase / len(epochs))
+        assert row["share"] == pytest.approx(phase / sum(line["epoch_s"] for line in epochs))
+        assert row["phase"] in PHASES
+
+
+def test_complexity_follows_the_papers_formulas(report, logs):
+    frame = FIGURES["complexity"].data(report)
+    assert frame["run_id"].n_unique() == len(frame) == len(report.done)
+    setting = "matching-50, seed 25"
+    points = {row["method"]: row for row in frame.filter(setting=setting).iter_rows(named=True)}
+    k = points["spo"]["instances"]
+
+    def total(method, column):
+        lines = rows_of(logs, points[method]["run_id"], "timing")
+        return sum(line[column] for line in lines if line["epoch"] > 0)
+
+    t_m = total("two-stage", "epoch_s") / (12 * k)
+    t_o = total("spo", "solve_s") / total("spo", "solves_train")
+    qp = (total("qptl", "solve_s") + total("qptl", "differentiate_s")) / (12 * k)
+    refreshed = total("dgl-auto", "solves_refresh") / (12 * k)
+    for method, extra in {
+        "two-stage": 0,
+        "spo": t_o,
+        "qptl": qp,
+        "dgl-none": 0,
+        "dgl-1": t_o,
+        "dgl-5": t_o / 5,
+        "dgl-20": t_o / 20,
+        "dgl-auto": refreshed * t_o,
+    }.items():
+        assert points[method]["predicted_s"] == pytest.approx(k * (t_m + extra))
+    assert points["spo"]["measured_s"] == pytest.approx(total("spo", "epoch_s") / 12)
+
+
+def test_complexity_never_mixes_conditions(tmp_path):
+    make_run(tmp_path, "two-stage", epochs=3)
+    make_run(tmp_path, "spo", epochs=3, environment={"concurrency": 4})
+    methods = FIGURES["complexity"].data(load(tmp_path))["method"].to_list()
+    assert methods == ["two-stage"]
+
+
+def test_scaling_reads_epochs_and_target_off_the_logs(report, logs):
+    frame = FIGURES["scaling"].data(report)
+    assert set(frame["task"]) == {"matching"}
+    for row in frame.iter_rows(named=True):
+        lines = rows_of(logs, row["run_id"], "timing")
+        if row["measure"] == "one epoch":
+            epochs = [line["epoch_s"] for line in lines if line["epoch"] > 0]
+            assert row["seconds"] == pytest.approx(sum(epochs) / len(epochs))
+        else:
+            assert row["seconds"] in [line["elapsed_s"] for line in lines]
+
+
+def test_dual_health_and_bound_are_the_logs(report, logs):
+    health = FIGURES["dual-health"].data(report)
+    bound = FIGURES["regret-bound"].data(report)
+    assert set(health["method"]) == {"dgl-none", "dgl-1", "dgl-5", "dgl-20", "dgl-auto"}
+    for run_id in health["run_id"].unique():
+        duals = rows_of(logs, run_id, "duals")
+        for measure in ("dual_gap", "share_refreshed", "share_broken"):
+            first = 1 if measure == "share_refreshed" else 0
+            drawn = health.filter(run_id=run_id, measure=measure)
+            assert drawn["share"].to_list() == [row[measure] for row in duals[first:]]
+        for column in ("regret", "bound"):
+            logged = [row[column] for row in rows_of(logs, run_id, "bound")]
+            assert bound.filter(run_id=run_id)[column].to_list() == logged
+
+
+@pytest.mark.parametrize(
+    ("name", "methods", "sentence"),
+    [
+        ("per-seed", ["spo"], r"at least two data seeds; `dglbench sweep"),
+        ("complexity", ["spo"], r"needs a two-stage run .*`dglbench sweep"),
+        ("scaling", ["spo"], r"at least two sizes.*`dglbench sweep"),
+        ("dual-health", ["spo"], r"run of a dgl method; `dglbench train"),
+        ("regret-bound", ["spo"], r"run of a dgl method; `dglbench train"),
+    ],
+)
+def test_what_is_missing_is_said_with_the_command(tmp_path, name, methods, sentence):
+    make_folder(tmp_path, methods, [("matching", 10, 25)], epochs=3)
+    with pytest.raises(ReportError, match=sentence):
+        FIGURES[name].draw(load(tmp_path))
+
+
+@pytest.mark.parametrize("method", ["two-stage", "dgl-auto", "someone-elses-long-name"])
+@pytest.mark.parametrize("name", ["time-vs-regret", "solves-vs-regret"])
+def test_one_run_is_enough_for_the_main_figures(tmp_path, name, method):
+    make_run(tmp_path, method, epochs=2)
+    save(name, load(tmp_path), tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_one_method_on_one_setting(tmp_path):
+    make_run(tmp_path, "dgl-5", epochs=1)
+    report = load(tmp_path)
+    for name in ("time-split", "dual-health", "regret-bound"):
+        save(name, report, tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").is_file()
+
+
+def test_seconds_that_may_not_be_ranked_are_marked(tmp_path):
+    make_run(tmp_path, "spo", epochs=2)
+    make_run(tmp_path, "dgl-1", epochs=2, environment={"threads": 2})
+    plot = FIGURES["time-vs-regret"].draw(load(tmp_path))
+    assert "different conditions" in plot.labels.caption
+    assert {panel for layer in plot.layers for panel in layer._data["panel"]} == {"matching-50 *"}
+
+
+def test_unknown_figure_and_format_list_the_choices(report, tmp_path):
+    with pytest.raises(ReportError, match="there is no figure 'pie'; there are time-vs-regret"):
+        find("pie")
+    with pytest.raises(ReportError, match="png, svg, pdf, not as 'gif'"):
+        save("pipelines", report, tmp_path / "x.gif", "gif")
+    assert not (tmp_path / "x.gif").exists()
+
+
+def test_labels_are_moved_apart_as_little_as_possible():
+    assert spread([0.0, 5.0, 9.0], 1.0) == [0.0, 5.0, 9.0]
+    assert spread([2.0, 2.0], 1.0) == [1.5, 2.5]
+    placed = spread([0.5, 0.1, 0.1, 0.9], 0.3, low=0.0, high=1.0)
+    ordered = sorted(placed)
+    gaps = [b - a for a, b in itertools.pairwise(ordered)]
+    assert min(gaps) >= 0.3 - 1e-9
+    assert ordered[0] >= 0
+    assert ordered[-1] <= 1 + 1e-9
+    assert placed[0] > max(placed[1:3])
+
+
+def test_numbers_are_written_for_people():
+    assert percent([0.01, 0.015]) == ["1.0 %", "1.5 %"]
+    assert percent([0.0, 0.25, 1.0]) == ["0 %", "25 %", "100 %"]
+    assert seconds([0.00001, 0.01, 0.2, 5, 2000]) == ["10 µs", "10 ms", "200 ms", "5 s", "2k s"]

@@ -1,0 +1,80 @@
+import itertools
+
+import numpy as np
+import pytest
+from make_logs import METHODS
+
+from dglbench.report.palette import PHASE_COLOURS, is_dgl, method_order, refresh_period, style
+
+# Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
+VISION = {
+    "full": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]]
+    ),
+}  # fmt: skip
+
+
+def linear(colour):
+    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_families_are_told_apart_by_every_eye(vision):
+    families = ["two-stage", "spo", "qptl", "dgl-none", "dgl-1"]
+    seen = {name: lab(VISION[vision] @ linear(style(name).colour)) for name in families}
+    for one, other in itertools.combinations(families, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
+
+
+def test_every_method_has_its_own_colour_and_marker():
+    assert len({style(method).colour for method in METHODS}) == len(METHODS)
+    assert len({style(method).shape for method in METHODS}) == len(METHODS)
+
+
+def test_names_are_dark_enough_to_read_on_white():
+    for method in [*METHODS, "lodl", "x", "another", "ltr", "mine", "yours", "theirs"]:
+        luminance = np.array([0.2126, 0.7152, 0.0722]) @ linear(style(method).colour)
+        assert 1.05 / (luminance + 0.05) > 2.7, method
+
+
+def test_phases_darken_along_the_stack():
+    lightness = [lab(linear(colour))[0] for colour in PHASE_COLOURS.values()]
+    assert lightness[:-1] == sorted(lightness[:-1], reverse=True)
+    assert min(-np.diff(lightness[:-1])) > 8
+
+
+def test_a_plugins_look_depends_on_its_name_alone():
+    assert style("lodl") == style("lodl")
+    assert style("lodl").label == "lodl"
+    assert not is_dgl("lodl")
+    assert not is_dgl("dgl-ish")
+
+
+def test_periods_and_order():
+    assert refresh_period("dgl-5") == 5
+    assert refresh_period("dgl-none") == float("inf")
+    assert refresh_period("dgl-auto") is None
+    assert sorted(["lodl", "dgl-auto", "dgl-1", "dgl-none", "dgl-20", "spo"], key=method_order) == [
+        "spo",
+        "dgl-none",
+        "dgl-20",
+        "dgl-1",
+        "dgl-auto",
+        "lodl",
+    ]

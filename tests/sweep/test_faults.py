@@ -1,0 +1,234 @@
+"""A sweep under attack: killed, interrupted, out of disk, with plugins that misbehave."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Silent, leftovers, regrets, states, tiny_plan, wait_for, words
+
+from dglbench import runs
+from dglbench.errors import RunError
+from dglbench.sweep.execute import run_sweep
+
+SEEDS = "1,2,3"
+ONE = {"tasks": "matching-4", "seeds": "1"}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    out = tmp_path_factory.mktemp("undisturbed")
+    outcome = run_sweep(tiny_plan(out, seeds=SEEDS), Silent())
+    assert outcome.counts == {"done": 24}
+    assert leftovers(out) == []
+    return regrets(out)
+
+
+def _killed_and_resumed(start: Any, out: Path, kills: int, jobs: int) -> None:
+    draw = random.Random(20)
+    command = ("sweep", *words(seeds=SEEDS, out=out, jobs=jobs))
+    for _ in range(kills):
+        seen = len(list(out.glob("*/status.json"))) if out.exists() else 0
+        process = start(*command)
+        wait_for(lambda: len(list(out.glob("*/status.json"))) > seen or process.poll() is not None)  # noqa: B023
+        time.sleep(draw.uniform(0, 0.15))
+        process.kill()
+        process.wait()
+    final = start(*command)
+    assert final.wait(120) == 0, final.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("kills", "jobs"),
+    [
+        (2, 1),
+        pytest.param(10, 1, marks=pytest.mark.slow),
+        pytest.param(10, 2, marks=pytest.mark.slow),
+    ],
+)
+def test_a_driver_killed_at_random_moments_resumes_to_the_same_results(
+    start: Any, tmp_path: Path, undisturbed: dict[str, Any], kills: int, jobs: int
+) -> None:
+    _killed_and_resumed(start, tmp_path / "out", kills, jobs)
+    assert regrets(tmp_path / "out") == undisturbed
+    assert leftovers(tmp_path / "out") == []
+
+
+def test_plugins_that_misbehave_fail_alone(start: Any, tmp_path: Path) -> None:
+    methods = "raises,two-stage,nans,hangs,spo"
+    command = ("sweep", *words(**ONE, methods=methods, time_limit=1, out=tmp_path))
+    process = start(*command, "--json")
+    output, _ = process.communicate(timeout=60)
+    document = json.loads(output)
+    assert process.returncode == document["exit_code"] == 1
+    expected = {
+        "raises": "failed",
+        "nans": "diverged",
+        "hangs": "timeout",
+        "two-stage": "done",
+        "spo": "done",
+    }
+    assert states(tmp_path) == expected
+    failed = next(tmp_path.glob("*-raises-*"))
+    status = json.loads((failed / "status.json").read_text())
+    assert "the plugin is broken" in status["traceback"]
+    assert {entry["status"] for entry in document["not_done"]} == {"failed", "diverged", "timeout"}
+
+    again = start(*command)
+    _, errors = again.communicate(timeout=60)
+    assert again.returncode == 1, "what failed earlier still lacks a result"
+    assert "5 skipped" in errors
+    assert failed.name in errors
+
+
+def test_workers_that_die_or_hang_are_replaced(start: Any, tmp_path: Path) -> None:
+    methods = "dies,two-stage,dies-once,hangs,spo"
+    process = start(
+        "sweep", *words(**ONE, methods=methods, time_limit=1, out=tmp_path / "out", jobs=2)
+    )
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 1, errors
+    expected = {
+        "dies": "failed",
+        "dies-once": "done",
+        "hangs": "timeout",
+        "two-stage": "done",
+        "spo": "done",
+    }
+    assert states(tmp_path / "out") == expected
+    assert "its worker died 2 times" in errors
+    assert leftovers(tmp_path / "out") == []
+
+
+@pytest.mark.slow
+def test_a_worker_killed_from_outside_costs_nothing(
+    start: Any, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    import psutil
+
+    out = tmp_path / "out"
+    process = start("sweep", *words(seeds=SEEDS, out=out, jobs=2))
+    wait_for(lambda: list(out.glob("*/status.json")))
+    children = psutil.Process(process.pid).children(recursive=True)
+    worker = max(children, key=lambda child: child.memory_info().rss)
+    worker.kill()
+    assert process.wait(100) == 0, process.stderr.read()
+    assert regrets(out) == undisturbed
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> None:
+    out = tmp_path / "out"
+    wishes = {**ONE, "methods": "two-stage,slow,spo", "epochs": 12, "jobs": jobs, "out": out}
+    process = start("sweep", *words(**wishes))
+    wait_for(lambda: list(out.glob("*-two-stage-*")))
+    time.sleep(0.3)
+    # As a terminal does: to every process of the group, workers too.
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert states(out)["slow"] == "interrupted"
+    assert leftovers(out) == []
+    resumed = run_sweep(tiny_plan(out, **{**ONE, "methods": "two-stage", "epochs": 12}), Silent())
+    assert resumed.counts == {"skipped": 1}
+
+
+def test_ctrl_c_twice_stops_now(start: Any, tmp_path: Path) -> None:
+    process = start("sweep", *words(**ONE, methods="hangs", epochs=30, jobs=2, out=tmp_path))
+    hung = start("sweep", *words(**ONE, methods="hangs", epochs=30, out=tmp_path / "other"))
+    wait_for((tmp_path / ".lock").exists)
+    wait_for((tmp_path / "other" / ".lock").exists)
+    time.sleep(6)
+    began = time.monotonic()
+    for each in (process, hung):
+        os.killpg(each.pid, signal.SIGINT)
+    time.sleep(0.3)
+    for each in (process, hung):
+        if each.poll() is None:
+            os.killpg(each.pid, signal.SIGINT)
+    assert process.wait(20) == 130, process.stderr.read()
+    assert hung.wait(20) == 130, hung.stderr.read()
+    assert time.monotonic() - began < 10
+    assert leftovers(tmp_path / "other") == []
+
+
+def test_a_writer_that_fails_stops_the_sweep_cleanly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: dict[str, Any]
+) -> None:
+    import errno
+
+    import pyarrow.parquet as pq
+
+    real, written = pq.write_table, []
+
+    def write(table: Any, path: Path, **options: Any) -> None:
+        written.append(path)
+        if len(written) > 20:
+            path.write_bytes(b"PAR1 half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(table, path, **options)
+
+    monkeypatch.setattr(pq, "write_table", write)
+    plan = tiny_plan(tmp_path, seeds=SEEDS)
+    with pytest.raises(RunError, match="No space left on device; free some space"):
+        run_sweep(plan, Silent())
+    assert leftovers(tmp_path) == []
+    monkeypatch.undo()
+    assert run_sweep(plan, Silent()).counts["skipped"] > 0
+    assert regrets(tmp_path) == undisturbed
+
+
+def test_a_full_disk(start: Any, tmp_path: Path, undisturbed: dict[str, Any]) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
+    if os.getuid() != 0 or subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        process = start("sweep", *words(seeds=SEEDS, out=disk))
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 2, errors
+        assert "No space left on device" in errors
+        assert "Traceback" not in errors
+        assert leftovers(disk) == []
+        subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+        run_sweep(tiny_plan(disk, seeds=SEEDS), Silent())
+        assert regrets(disk) == undisturbed
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_damaged_runs_are_said_and_made_again(tmp_path: Path) -> None:
+    plan = tiny_plan(tmp_path, **ONE)
+    run_sweep(plan, Silent())
+    before = regrets(tmp_path)
+    cut, garbage, missing, unfinished = sorted(tmp_path.glob("matching-4-*"))
+    table = cut / "timing.parquet"
+    table.write_bytes(table.read_bytes()[:-20])
+    (garbage / "status.json").write_bytes(b"\x00{not json")
+    (missing / "status.json").unlink()
+    status = json.loads((unfinished / "status.json").read_text())
+    (unfinished / "status.json").write_text(json.dumps({**status, "status": "interrupted"}))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    orphan = tmp_path / f"{runs._PARTIAL}{runs.atomic._host()}-{dead.pid}_{cut.name}"
+    orphan.mkdir()
+    (tmp_path / f".sweep.json.{runs.atomic._host()}-{dead.pid}.abc.tmp").touch()
+
+    rows = tiny_plan(tmp_path, **ONE).rows(retry_failed=False)
+    assert sum((row.counts for row in rows[1:]), rows[0].counts) == {"damaged": 3, "unfinished": 1}
+    listener = Silent()
+    outcome = run_sweep(plan, listener)
+    assert outcome.counts == {"done": 4}
+    assert any("timing.parquet is cut short" in sentence for sentence in listener.told)
+    assert any("status.json cannot be read" in sentence for sentence in listener.told)
+    assert regrets(tmp_path) == before
+    assert leftovers(tmp_path) == []

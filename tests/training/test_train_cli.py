@@ -1,0 +1,143 @@
+"""``dglbench train`` as users run it: a real process, its files and its exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+SMALL = ["matching", "--n", "6", "--set", "train=24", "--set", "val=12", "--set", "test=12"]
+COMMAND = [sys.executable, "-m", "dglbench"]
+
+
+def dglbench(*arguments, cwd, **keywords):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        **keywords,
+    )
+
+
+def train(*arguments, cwd):
+    return dglbench("train", *SMALL, "--solver", "batched", "--epochs", "3", *arguments, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("train")
+    first = train("--method", "dgl-5", "--lr", "0.01", "--tau", "0.1", cwd=path)
+    assert first.returncode == 0, first.stderr
+    return path, first
+
+
+def test_it_ends_with_a_summary_and_a_run_folder(folder):
+    path, first = folder
+    assert "test relative regret" in first.stdout
+    assert "instances solved" in first.stdout
+    assert "warm start" in first.stdout
+    (run,) = (path / "results").glob("matching-6-s25-dgl-5-*")
+    names = {file.name for file in run.iterdir()}
+    assert names == {
+        "spec.json", "status.json", "timing.parquet", "regret.parquet",
+        "decisions.parquet", "duals.parquet", "bound.parquet", "weights.pt",
+    }  # fmt: skip
+    assert json.loads((run / "status.json").read_text())["status"] == "done"
+    torch.load(run / "weights.pt", weights_only=True)
+    assert pq.read_table(run / "decisions.parquet").num_rows == 12
+    spec = json.loads((run / "spec.json").read_text())
+    assert spec["identity"]["options"] == {
+        "lr": 0.01, "tau": 0.1, "alpha": 0.0, "form": "adjusted", "U": 5,
+    }  # fmt: skip
+    assert {"versions", "cpu", "threads", "load_1min", "concurrency"} <= set(spec["environment"])
+    assert not list((path / "results").glob(".partial*"))
+
+
+def test_the_same_spec_is_shown_and_force_redoes_it(folder):
+    path, _ = folder
+    (run,) = (path / "results").glob("matching-6-s25-dgl-5-*")
+    before = (run / "status.json").stat().st_mtime_ns
+    options = ("--method", "dgl-5", "--lr", "0.01", "--tau", "0.1")
+    again = train(*options, "--json", cwd=path)
+    assert again.returncode == 0
+    assert "exists already" in again.stderr
+    document = json.loads(again.stdout)
+    assert document["existed"] is True
+    assert document["selected"]["test"]["relative_regret"] >= 0
+    assert (run / "status.json").stat().st_mtime_ns == before
+    forced = train(*options, "--force", "--json", cwd=path)
+    assert json.loads(forced.stdout)["existed"] is False
+    assert (run / "status.json").stat().st_mtime_ns > before
+    key = ("selected", "test", "relative_regret")
+    values = []
+    for text in (again.stdout, forced.stdout):
+        value = json.loads(text)
+        for part in key:
+            value = value[part]
+        values.append(value)
+    assert values[0] == values[1]
+
+
+def test_it_trains_on_a_dataset_file(tmp_path):
+    made = dglbench("generate", "matching", "--n", "6", *SMALL[3:], "--out", "d.parquet",
+                    cwd=tmp_path)  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    run = dglbench("train", "matching", "--data", "d.parquet", "--method", "two-stage",
+                   "--epochs", "2", "--json", cwd=tmp_path)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["spec"]["identity"]["data_digest"]
+    mixed = dglbench("train", "matching", "--data", "d.parquet", "--n", "6", cwd=tmp_path)
+    assert mixed.returncode == 2
+    wrong = dglbench("train", "knapsack", "--data", "d.parquet", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "holds matching data" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--method", "spo", "--tau", "1"], "it has lr, oracle"),
+        (["--method", "dgl-x"], "there is no method 'dgl-x'"),
+        (["--method", "dgl-U"], "needs a number"),
+        (["--method", "dgl-1", "--lr", "0"], "lr must be a number > 0, got 0.0"),
+        (["--solver", "gurobi"], "there are ortools, batched"),
+        (["--epochs", "0"], "epochs must be a whole number ≥ 1"),
+        (["--threads", "0"], "--threads must be"),
+        (["--seed", "-1"], "seed must be"),
+        (["--data", "nowhere.parquet"], "leave out --n"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_leave_nothing(tmp_path, cli, arguments, sentence):
+    outcome = cli("train", *SMALL, *arguments)
+    assert outcome.code == 2
+    assert sentence in outcome.err
+    assert "Traceback" not in outcome.err
+    assert len(outcome.err.strip().splitlines()) == 1
+    assert not outcome.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_writes_what_there_is_and_exits_130(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "train", *SMALL, "--solver", "batched", "--epochs", "100000", "--method",
+         "dgl-1"],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    line = process.stderr.readline()  # the first progress line: training is under way
+    assert "epoch" in line
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    (run,) = (tmp_path / "results").glob("matching-6-*")
+    assert json.loads((run / "status.json").read_text())["status"] == "interrupted"
+    assert pq.read_table(run / "timing.parquet").num_rows > 1
+    assert "Traceback" not in errors
