@@ -75,7 +75,7 @@ class Contestant:
 
     @property
     def per_epoch(self) -> float:
-        """Median work plus mean solving: dgl-5 solves in one epoch of five and pays for it in all."""
+        """Median work plus mean solving, as dgl-5 solves in only one epoch of five."""
         work = [
             all_ - solver for all_, solver in zip(self.seconds, self.solver_seconds, strict=True)
         ]

@@ -6,8 +6,6 @@ One thread; all contenders of a setting take turns in one run, and the median of
 counts. Exits with code 1 if a bar is missed.
 """
 
-# ruff: noqa: E402 - the number of threads must be set before numpy is imported
-
 import argparse
 import json
 import os

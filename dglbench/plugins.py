@@ -51,24 +51,32 @@ class MethodChoice:
 def plugins(group: str) -> tuple[Plugin, ...]:
     """Load every plugin of a group; broken ones carry their error."""
     found: dict[str, Plugin] = {}
-    for entry in sorted(importlib.metadata.entry_points(group=group), key=lambda e: e.name):
+    for entry in sorted(importlib.metadata.entry_points(group=group), key=_ours_first):
         dist = entry.dist
         origin = f"{dist.name} {dist.version}" if dist else "unknown"
-        if entry.name in found:
-            other = found[entry.name]
-            if (other.origin, entry.value) == (origin, entry.value):
-                continue  # the same distribution seen twice on the path
+        other = found.get(entry.name)
+        if other is None:
+            found[entry.name] = _load(entry, group, origin)
+        elif other.origin != origin:  # equal: one distribution seen twice on the path
             error = f"the name is taken by {other.origin}"
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
-            continue
-        try:
-            target = entry.load()
-        except Exception as error:  # a plugin may fail in any way; it is recorded and named
-            text = f"{type(error).__name__}: {error}".splitlines()[0]
-            found[entry.name] = Plugin(entry.name, group, origin, error=text)
-        else:
-            found[entry.name] = Plugin(entry.name, group, origin, target=target)
-    return tuple(found.values())
+    return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
+
+
+def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
+    """Let no plugin take over a bundled name, whatever the order of the path."""
+    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+
+
+def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
+    try:
+        target = entry.load()
+        if not isinstance(target, type):
+            raise TypeError(f"{entry.value} is {target!r}, not a class")
+    except Exception as error:  # a plugin may fail in any way; it is recorded and named
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Plugin(entry.name, group, origin, error=text)
+    return Plugin(entry.name, group, origin, target=target)
 
 
 def find_task(name: str) -> Task:
@@ -97,7 +105,7 @@ def _find(group: str, name: str) -> Plugin:
     broken = [plugin for plugin in plugins(group) if plugin.name == name]
     if broken:
         raise PluginError(
-            f"{kind} '{name}' ({broken[0].origin}) does not import: {broken[0].error}; "
+            f"{kind} '{name}' ({broken[0].origin}) does not load: {broken[0].error}; "
             "mend or uninstall that plugin."
         )
     close = difflib.get_close_matches(name, available, n=1)

@@ -45,13 +45,13 @@ class Problem:
         predicted: npt.ArrayLike | None = None,
     ) -> "Problem":
         """Check the parts and put them together; options exist and are predicted by default."""
-        rows = np.asarray(A, dtype=np.float64)
+        rows = np.array(A, dtype=np.float64)  # copies: what is shared is made read-only below
         if rows.ndim != 3:
             raise ProblemError(f"A must have shape (rows, groups, options), got {rows.shape}.")
         shape = rows.shape[1:]
-        exists = np.ones(shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-        uncertain = exists if predicted is None else np.asarray(predicted, dtype=bool)
-        problem = cls(rows, np.asarray(b, dtype=np.float64), exists, uncertain)
+        exists = np.ones(shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+        uncertain = exists if predicted is None else np.array(predicted, dtype=bool)
+        problem = cls(rows, np.array(b, dtype=np.float64), exists, uncertain)
         problem._check()
         for array in (problem.A, problem.b, problem.mask, problem.predicted):
             array.setflags(write=False)

@@ -7,6 +7,7 @@ validation relative regret is kept. Test is logged and never used for a choice.
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import time
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Progress", "RunStop", "train"]
+__all__ = ["Progress", "RunStop", "train", "warm_process"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Progress:
     wall_s: float
 
 
-class RunStop(BaseException):  # noqa: N818 - an end, not an error
+class RunStop(BaseException):
     """Ends a run early with a state and a reason, keeping what was logged.
 
     Not an `Exception`, so that a method which catches those cannot hold a run up.
@@ -87,6 +88,7 @@ def train(
     import torch
     from threadpoolctl import threadpool_limits
 
+    warm_process()
     torch.set_num_threads(spec.threads)
     environment = provenance.environment(spec.threads, concurrency)
     started, wall = datetime.now(UTC), time.perf_counter()
@@ -115,6 +117,17 @@ def train(
         }
     tables = run.tables() if run else {}
     return RunRecord(spec, status, environment, tables, run.best_weights if run else None)
+
+
+@functools.cache
+def warm_process() -> None:
+    """Pay for what torch imports at its first step (seconds), before any clock or time limit."""
+    import torch
+
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.Adam([weight], fused=True)
+    weight.sum().backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
 
 
 class _Run:

@@ -34,9 +34,11 @@ def cli(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Outcome]:
     """Run a command inside this process, in an empty folder."""
-    from dglbench.cli import main
+    from dglbench.cli import console, main
 
     monkeypatch.chdir(tmp_path)
+    for one in (console.out, console.err):  # whatever the terminal the tests run in
+        monkeypatch.setattr(one, "_width", 160)
 
     def run(*words: str) -> Outcome:
         capsys.readouterr()

@@ -37,7 +37,7 @@ def test_a_broken_plugin_fails_only_when_asked_for(installed):
     installed("broken-two", "raise RuntimeError('no\\npower')", tasks={"bad": "broken_two:Task"})
     assert find_task("matching").name == "matching"
     with pytest.raises(
-        PluginError, match=r"task 'bad' \(broken-two 1.0\) does not import: RuntimeError: no; mend"
+        PluginError, match=r"task 'bad' \(broken-two 1.0\) does not load: RuntimeError: no; mend"
     ):
         find_task("bad")
 

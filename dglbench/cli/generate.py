@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,12 +132,12 @@ def _document(
 
 
 def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
-    numbers = ("instances", "mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    splits = list(summary.labels)
     console.print_table(
-        ("split", *numbers),
-        [(name, *_label_cells(stats)) for name, stats in summary.labels.items()],
+        ("", *splits),
+        _label_rows(list(summary.labels.values())),
         title=f"{spec.setting_name}, seed {spec.seed}: instances and their labels",
-        right=numbers,
+        right=splits,
     )
     whole = summary.solved == summary.instances
     over = "" if whole else f" (over {summary.solved} of {summary.instances} instances)"
@@ -171,8 +172,13 @@ def _shape(summary: DataSummary) -> str:
     return f"{summary.groups} groups of {summary.options} options, {rows}"
 
 
-def _label_cells(stats: LabelStatistics) -> list[str]:
-    row = dataclasses.asdict(stats)
-    count = row.pop("instances")
-    order = ("mean", "sd", "min", "q05", "q25", "median", "q75", "q95", "max")
-    return [f"{count:,}", *(f"{row[name]:.4g}" for name in order)]
+def _label_rows(parts: list[LabelStatistics]) -> list[list[str]]:
+    """Write statistics as rows, all with the same number of decimals."""
+    spread = max(part.sd for part in parts)
+    decimals = max(0, 2 - math.floor(math.log10(spread))) if spread > 0 else 3
+    names = {"q05": "5 %", "q25": "25 %", "q75": "75 %", "q95": "95 %"}
+    rows = [["instances", *(f"{part.instances:,}" for part in parts)]]
+    for name in ("mean", "sd", "min", "q05", "q25", "median", "q75", "q95", "max"):
+        cells = [f"{getattr(part, name):,.{decimals}f}" for part in parts]
+        rows.append([names.get(name, name), *cells])
+    return rows

@@ -72,6 +72,8 @@ def run(
     if data is not None and (n is not None or seed is not None or set_):
         raise OptionError("--data brings its own settings; leave out --n, --seed and --set.")
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
+    if n is not None and "n" in settings:
+        raise OptionError("--n and --set n= are the same setting; give one of them.")
     if n is not None:
         settings["n"] = n
     with live_run(quiet=json) as watch:

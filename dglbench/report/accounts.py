@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from dglbench.report.load import Report, Run, Unreadable
-from dglbench.report.palette import style
+from dglbench.report.palette import method_order, style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, percent, seconds, text
 from dglbench.runs import asked_hash
 
@@ -15,27 +16,35 @@ __all__ = ["budget", "every_run", "stale_runs"]
 
 
 def budget(report: Report) -> Sheet:
-    """Add up what finding each method's configuration took: every run in the folder counts."""
+    """Say what finding each method's configuration took.
+
+    A sweep's own account is used where it led to the chosen run; else every run
+    of the method in the folder counts, because the choice was made among them.
+    """
     groups: dict[tuple[str, str], list[Run]] = {}
     rank = {unit.key: position for position, unit in enumerate(report.units)}
-    order = {method: at for at, method in enumerate(report.methods)}
     for run in report.runs:
         groups.setdefault((run.unit.key, run.method), []).append(run)
-    ordered = sorted(groups, key=lambda key: (rank[key[0]], order.get(key[1], len(order)), key[1]))
+    swept = _swept(report)
+    rows, mixed = [], False
+    for key in sorted(groups, key=lambda key: (rank[key[0]], method_order(key[1]))):
+        chosen = report.chosen.get(key)
+        account = swept.get(chosen.run_id) if chosen else None
+        cost = account or _of_runs(groups[key])
+        mixed |= not cost.alike
+        rows.append(_budget_row(groups[key][0], cost))
     notes = [
-        "every run of the method in this folder counts, also those that failed or were not chosen; "
-        "warm starts are shared by all methods and not counted."
+        "every run made to find the configuration counts, also those that failed or were not "
+        "chosen; warm starts are shared by all methods and not counted."
     ]
-    searches = sorted({str(sweep["search"]) for sweep in report.sweeps if sweep.get("search")})
-    if searches:
-        notes.append(f"searched by: {', '.join(searches)}.")
-    if len({run.conditions for run in report.runs}) > 1:
+    if searches := sorted({cost.search for cost in swept.values() if cost.search}):
+        notes.append(f"search: {', '.join(searches)}.")
+    if mixed:
         notes.append(
-            "† runs of one method were timed under different conditions (machine, threads or "
-            "concurrency), so these seconds are what was spent and not to be ranked."
+            "† added up over runs that were timed under different conditions (machine, threads or "
+            "concurrency): what was spent, not to be ranked."
         )
-    rows = tuple(_budget_row(groups[key]) for key in ordered)
-    return Sheet("budget", "Tuning budget", _BUDGET, rows, tuple(notes), by="setting")
+    return Sheet("budget", "Tuning budget", _BUDGET, tuple(rows), tuple(notes), by="setting")
 
 
 _BUDGET = (
@@ -46,20 +55,72 @@ _BUDGET = (
     Column("unfinished", "without result", "runs that failed or were stopped", numeric=True),
     Column("train_s", "training time", "training seconds of all of them", numeric=True),
     Column("solves", "solver calls", "instances solved in training", numeric=True),
+    Column("source", "counted by", "the sweep's own account, or the folder", files_only=True),
 )
 
 
-def _budget_row(runs: Sequence[Run]) -> tuple[Cell, ...]:
-    spent = sum(_seconds(run) or 0.0 for run in runs)
-    alike = len({run.conditions for run in runs}) == 1
+class _Cost(NamedTuple):
+    """What a search took."""
+
+    configurations: int
+    runs: int
+    unfinished: int
+    train_s: float
+    solves: int
+    alike: bool
+    """Whether all its seconds were made under the same conditions."""
+    source: str
+    search: str = ""
+
+
+def _swept(report: Report) -> dict[str, _Cost]:
+    """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
+    found: dict[str, _Cost] = {}
+    for sweep in report.sweeps:
+        groups = sweep.get("groups")
+        for group in groups if isinstance(groups, list) else []:
+            try:
+                run_id = str(group["run_id"])
+                cost = _Cost(
+                    configurations=int(group["configurations"]),
+                    runs=int(group["runs"]),
+                    unfinished=int(group["failed"]),
+                    train_s=float(group["seconds"]),
+                    solves=int(group["solver_calls"]),
+                    alike=group["concurrency"] is not None,
+                    source=str(sweep["file"]),
+                    search=str(sweep.get("search") or ""),
+                )
+            except (KeyError, TypeError, ValueError):
+                continue  # not as a sweep writes it: count the folder's runs instead
+            if run_id not in found or cost.runs > found[run_id].runs:
+                found[run_id] = cost
+    return found
+
+
+def _of_runs(runs: Sequence[Run]) -> _Cost:
+    return _Cost(
+        configurations=len({repr(sorted(run.options.items())) for run in runs}),
+        runs=len(runs),
+        unfinished=sum(run.state != "done" for run in runs),
+        train_s=sum(_seconds(run) or 0.0 for run in runs),
+        solves=sum(_solves(run) for run in runs),
+        alike=len({run.conditions for run in runs}) == 1,
+        source="folder",
+    )
+
+
+def _budget_row(run: Run, cost: _Cost) -> tuple[Cell, ...]:
+    spent = seconds(cost.train_s)
     return (
-        text(runs[0].unit.label),
-        Cell(style(runs[0].method).label, runs[0].method),
-        count(len({repr(sorted(run.options.items())) for run in runs})),
-        count(len(runs)),
-        count(sum(run.state != "done" for run in runs)),
-        Cell(seconds(spent) if alike else f"{seconds(spent)} †", spent),
-        count(sum(_solves(run) for run in runs)),
+        text(run.unit.label),
+        Cell(style(run.method).label, run.method),
+        count(cost.configurations),
+        count(cost.runs),
+        count(cost.unfinished),
+        Cell(spent, cost.train_s) if cost.alike else Cell(f"{spent} †", None, "muted"),
+        count(cost.solves),
+        text(cost.source),
     )
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from dglbench.errors import PluginError
+from dglbench.errors import DglbenchError, PluginError
 from dglbench.plugins import find_method, find_task
 from dglbench.report.load import Report, Run, Unit
+from dglbench.resolve import paper_options
+from dglbench.task import TaskSpec
 
-__all__ = ["reproduce", "retime", "train_command"]
+__all__ = ["configs", "reproduce", "retime", "train_command"]
 
 _FLAGS = ("lr", "tau", "alpha", "mu", "delta")
+_UNSAID = {"evaluate_every": 1}
 _ALWAYS = ("lr", "tau", "alpha")  # left out, these would be the paper's
 
 
@@ -34,7 +38,7 @@ def train_command(run: Run, out: str = "results") -> str:
             words += [f"--{name.replace('_', '-')}", str(protocol[name])]
     if protocol.get("patience") is not None:
         words += ["--patience", str(protocol["patience"])]
-    if protocol.get("evaluate_every", 1) != 1:
+    if protocol.get("evaluate_every", 1) != _UNSAID["evaluate_every"]:
         words += ["--evaluate-every", str(protocol["evaluate_every"])]
     if protocol.get("warm_start") is False and run.method != "two-stage":
         words.append("--no-warm-start")
@@ -44,34 +48,43 @@ def train_command(run: Run, out: str = "results") -> str:
 
 
 def retime(report: Report, unit: Unit) -> str:
-    """Return the command that times all of a unit's methods under equal conditions.
+    """Return the command that times a unit's chosen configurations under equal conditions.
 
     It writes to another folder: the runs are there already, and how busy the
     machine was is no part of what makes a run the same run.
     """
-    methods = ",".join(run.method for run in report.chosen_runs(unit))
+    runs = report.chosen_runs(unit)
+    words = ["dglbench", "sweep", "--tasks", unit.base, "--seeds", str(unit.seed)]
+    words += ["--methods", ",".join(run.method for run in runs), *_settings(unit)]
+    for run in runs:
+        paper = _paper(run)
+        words += [
+            word
+            for name, value in _given(run).items()
+            if name not in paper or paper[name] != value
+            for word in ("--option", f"{run.method}.{name}={_written(value)}")
+        ]
+    for name in ("epochs", "batch_size", "patience", "evaluate_every"):
+        values = {run.identity["protocol"].get(name) for run in runs}
+        if len(values) == 1 and (value := values.pop()) not in (None, _UNSAID.get(name)):
+            words += [f"--{name.replace('_', '-')}", str(value)]
     out = f"{str(report.folder).rstrip('/')}-timed"
-    words = ["dglbench", "sweep"]
-    if len(configs := _configs(report)) == 1:
-        words += ["--config", configs[0]]
-    words += ["--tasks", unit.base, "--seeds", str(unit.seed), "--methods", methods]
-    words += ["--solver", unit.solver, *_settings(unit), "--jobs", "1", "--out", out]
-    return shlex.join(words)
+    return shlex.join([*words, "--solver", unit.solver, "--jobs", "1", "--out", out])
 
 
 def reproduce(report: Report) -> list[str]:
     """Return the commands that make these logs again: the sweeps', else one for each chosen run."""
-    configs = _configs(report)
-    if configs:
+    if files := configs(report):
         return [
-            shlex.join(["dglbench", "sweep", "--config", file, "--out", "results"])
-            for file in configs
+            shlex.join(["dglbench", "sweep", "--config", file.name, "--out", "results"])
+            for file in files
         ]
     return [train_command(run) for run in report.chosen_runs()]
 
 
-def _configs(report: Report) -> list[str]:
-    return [str(path) for path in sorted(report.folder.glob("sweep-*.toml"))]
+def configs(report: Report) -> list[Path]:
+    """Return the files in which sweeps keep themselves, to be run again as they are."""
+    return sorted(report.folder.glob("sweep-*.toml"))
 
 
 def _settings(unit: Unit) -> list[str]:
@@ -89,21 +102,39 @@ def _settings(unit: Unit) -> list[str]:
 
 
 def _options(run: Run) -> list[str]:
+    return [
+        word
+        for name, value in _given(run).items()
+        for word in (
+            (f"--{name}", _written(value))
+            if name in _FLAGS
+            else ("--option", f"{name}={_written(value)}")
+        )
+    ]
+
+
+def _given(run: Run) -> dict[str, Any]:
+    """Return the options one has to give: not what the name fixes, nor a method's own defaults."""
     try:
         choice = find_method(run.method)
         defaults, fixed = _defaults(choice.cls.Options), set(choice.from_name)
     except PluginError:
         defaults, fixed = {}, set()
-    words: list[str] = []
-    for name, value in run.options.items():
-        if name in fixed or (name not in _ALWAYS and defaults.get(name, ...) == value):
-            continue
-        words += (
-            [f"--{name}", _written(value)]
-            if name in _FLAGS
-            else ["--option", f"{name}={_written(value)}"]
-        )
-    return words
+    return {
+        name: value
+        for name, value in run.options.items()
+        if name not in fixed and (name in _ALWAYS or defaults.get(name, ...) != value)
+    }
+
+
+def _paper(run: Run) -> dict[str, Any]:
+    """Return the options a run gets when none are given."""
+    try:
+        task, choice = find_task(run.unit.task), find_method(run.method)
+        settings = task.parse_settings(dict(run.unit.settings))
+    except DglbenchError:
+        return {}
+    return paper_options(task, TaskSpec(run.unit.task, settings, run.unit.seed), choice)
 
 
 def _defaults(cls: Any) -> dict[str, Any]:

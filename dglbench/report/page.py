@@ -21,7 +21,7 @@ from dglbench.report import tables
 from dglbench.report.accounts import budget, every_run
 from dglbench.report.checks import Evidence
 from dglbench.report.claims import Claim, judge, read_claims
-from dglbench.report.commands import reproduce
+from dglbench.report.commands import configs, reproduce
 from dglbench.report.hyperparameters import selected
 from dglbench.report.leaderboard import Standing, leaderboard, standings
 from dglbench.report.load import Report, Run
@@ -115,6 +115,7 @@ def build(
         runs=_shortened(every_run(report)),
         all_runs=every_run(report),
         commands=reproduce(report),
+        configs=[(file.name, file.read_text("utf-8", "replace")) for file in configs(report)],
     )
 
 

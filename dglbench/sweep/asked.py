@@ -106,6 +106,9 @@ def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
         if not isinstance(document.get(key, {}), Mapping):
             raise SweepError(f"{origin}: {key} must be a table of names and values.")
     given = {key: value for key, value in document.items() if key in names and value is not None}
+    for key in ("methods", "tasks", "seeds"):
+        if given.get(key) in ("", []):
+            raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:

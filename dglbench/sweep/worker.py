@@ -25,7 +25,7 @@ from dglbench.resolve import Loaded, load_data
 from dglbench.runs import RunRecord
 from dglbench.sweep.jobs import Job
 from dglbench.task import TaskSpec
-from dglbench.training import Progress, train
+from dglbench.training import Progress, train, warm_process
 from dglbench.warm_start import WarmStart, train_warm_start
 
 __all__ = ["DataNeeded", "Order", "OtherCode", "Source", "ask_to_finish", "other_code", "work"]
@@ -117,6 +117,7 @@ def work(order: Order) -> RunRecord | WarmStart | DataNeeded | OtherCode:
         if job.is_warm_start:
             task = find_task(spec.data.task)
             return train_warm_start(task, loaded.dataset, spec.protocol)
+        warm_process()
         worker.log_event(order.topic, {"key": job.key, "training": True})
         return train(
             spec,

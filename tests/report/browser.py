@@ -8,8 +8,10 @@ colour schemes.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -33,6 +35,15 @@ _FLAGS = (
     "--remote-debugging-pipe",
 )
 
+_PATIENCE_S = 60
+# The protocol speaks on the child's descriptors 3 and 4.
+_LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
 
 class Browser:
     """A context manager; a page is open after `open`."""
@@ -41,26 +52,24 @@ class Browser:
         self._profile = tempfile.mkdtemp()
         to_child, self._out = os.pipe()
         self._in, from_child = os.pipe()
-        # The protocol speaks on the child's descriptors 3 and 4; a shell puts ours there.
+        # Above 4, so that moving one there does not close the other.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_child, from_child)]
+        command = [str(CHROMIUM), *_FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
         self._process = subprocess.Popen(
-            [
-                "sh", "-c", f'exec 3<&{to_child} 4>&{from_child}; exec "$@"', "sh",
-                str(CHROMIUM), *_FLAGS, f"--user-data-dir={self._profile}", "about:blank",
-            ],
-            pass_fds=(to_child, from_child),
+            [sys.executable, "-c", _LAUNCH, *map(str, ends), *command],
+            pass_fds=ends,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        os.close(to_child)
-        os.close(from_child)
+        )
+        for end in (to_child, from_child, *ends):
+            os.close(end)
         self._number, self._rest, self._session = 0, b"", None
         self.requests: list[str] = []
         """Addresses the page asked for."""
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        answer = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
-        self._session = answer["sessionId"]
-        self.call("Page.enable")
-        self.call("Network.enable")
+        try:
+            self._attach()
+        except BaseException:
+            self._stop()
+            raise
         return self
 
     def __exit__(
@@ -69,6 +78,17 @@ class Browser:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop()
+
+    def _attach(self) -> None:
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        answer = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self._session = answer["sessionId"]
+        self.call("Page.enable")
+        self.call("Network.enable")
+
+    def _stop(self) -> None:
         self._process.kill()
         self._process.wait()
         os.close(self._out)
@@ -115,6 +135,8 @@ class Browser:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._in], [], [], _PATIENCE_S)
+            assert ready, f"Chromium has said nothing for {_PATIENCE_S} s"
             part = os.read(self._in, 1 << 16)
             assert part, "Chromium has gone away"
             self._rest += part

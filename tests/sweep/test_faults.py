@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Silent, leftovers, regrets, states, tiny_plan, wait_for, words
+from sweep_helpers import Silent, leftovers, regrets, states, tiny_plan, wait_for, words
 
 from dglbench import runs
 from dglbench.errors import RunError
@@ -88,12 +88,22 @@ def test_plugins_that_misbehave_fail_alone(start: Any, tmp_path: Path) -> None:
     assert failed.name in errors
 
 
+def test_a_run_whose_worker_dies_is_tried_once_more(start: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start("sweep", *words(**ONE, methods="dies,two-stage", out=out, jobs=2))
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 1, errors
+    assert states(out) == {"dies": "failed", "two-stage": "done"}
+    assert "its worker died 2 times" in errors
+    assert leftovers(out) == []
+
+
+@pytest.mark.slow
 def test_workers_that_die_or_hang_are_replaced(start: Any, tmp_path: Path) -> None:
     methods = "dies,two-stage,dies-once,hangs,spo"
-    process = start(
-        "sweep", *words(**ONE, methods=methods, time_limit=1, out=tmp_path / "out", jobs=2)
-    )
-    _, errors = process.communicate(timeout=100)
+    out = tmp_path / "out"
+    process = start("sweep", *words(**ONE, methods=methods, time_limit=1, out=out, jobs=2))
+    _, errors = process.communicate(timeout=200)
     assert process.returncode == 1, errors
     expected = {
         "dies": "failed",
@@ -102,9 +112,8 @@ def test_workers_that_die_or_hang_are_replaced(start: Any, tmp_path: Path) -> No
         "two-stage": "done",
         "spo": "done",
     }
-    assert states(tmp_path / "out") == expected
-    assert "its worker died 2 times" in errors
-    assert leftovers(tmp_path / "out") == []
+    assert states(out) == expected
+    assert leftovers(out) == []
 
 
 @pytest.mark.slow

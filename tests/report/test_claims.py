@@ -1,0 +1,277 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make_logs import make_folder, make_run
+
+from dglbench import logs as schemas
+from dglbench.errors import ReportError
+from dglbench.report import Report, load
+from dglbench.report.checks import Evidence, Finding
+from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
+
+PAPER_IDS = [
+    "sooner-than-spo",
+    "sooner-than-qptl",
+    "qptl-lowest",
+    "qptl-cost",
+    "none-near-two-stage",
+    "light-refresh",
+    "gap-widens",
+    "epoch-gap-widens",
+    "seeds-agree",
+]
+
+
+def judged(report: Report, file: Path | None = None) -> dict[str, Judged]:
+    return {item.claim.id: item for item in judge(Evidence(report), read_claims(file))}
+
+
+def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, **rest) -> Path:
+    """Write a run with these test and validation regrets after epochs 0, 1, …, evenly spaced."""
+    run = make_run(out, method, epochs=len(regrets) - 1, **rest)
+    epochs = np.arange(len(regrets), dtype=np.int32)
+    elapsed = epoch_s * epochs + 1e-3
+    seconds = np.full(len(regrets), epoch_s)
+    seconds[0] = 1e-3
+    timing = {name: np.zeros(len(regrets)) for name in schemas.TIMING.names}
+    timing |= {"epoch": epochs, "other_s": seconds, "epoch_s": seconds, "elapsed_s": elapsed}
+    timing |= {name: epochs.astype(np.int64) for name in schemas.TIMING.names if "solves" in name}
+    pq.write_table(pa.table(timing, schema=schemas.TIMING), run / "timing.parquet")
+    both = {
+        "epoch": np.tile(epochs, 2),
+        "elapsed_s": np.tile(elapsed, 2),
+        "split": ["val"] * len(regrets) + ["test"] * len(regrets),
+        **{
+            name: np.tile(np.asarray(regrets, dtype=float), 2)
+            for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse")
+        },
+    }
+    pq.write_table(pa.table(both, schema=schemas.REGRET), run / "regret.parquet")
+    # The same difficulty for every method, so that pairs differ by their means alone.
+    hard = np.random.default_rng(0).uniform(0.9, 1.1, 200)
+    lost = 10 * min(regrets) * hard / hard.mean()
+    decisions = {
+        "instance": np.arange(200),
+        "optimal_value": np.full(200, 10.0),
+        "achieved_value": 10 - lost,
+        "regret": lost,
+    }
+    pq.write_table(pa.table(decisions, schema=schemas.DECISIONS), run / "decisions.parquet")
+    best = int(np.argmin(regrets))
+    status = json.loads((run / "status.json").read_text())
+    for split in ("val", "test"):
+        status["selected"][split]["relative_regret"] = float(regrets[best])
+    status["selected"] |= {"epoch": best, "elapsed_s": float(elapsed[best])}
+    if status["warm_start"]:
+        status["warm_start"]["test_relative_regret"] = float(regrets[0])
+    (run / "status.json").write_text(json.dumps(status))
+    return run
+
+
+def paper_world(out: Path, n: int = 50, seed: int = 25, **changed: Sequence[float]) -> Path:
+    """Write runs that are as the paper says; ``changed`` replaces a method's regrets."""
+    scale = n / 10
+    curves = {
+        "two-stage": ([0.4, 0.3, 0.2], 0.01),
+        "spo": ([0.2, 0.18, 0.15, 0.12], 0.05 * scale**2),
+        "qptl": ([0.2, 0.15, 0.11, 0.09], 1.0 * scale**2),
+        "dgl-none": ([0.2, 0.12, 0.118, 0.118], 0.011),
+        "dgl-1": ([0.2, 0.11, 0.1, 0.09 if "qptl" in changed else 0.0899], 0.015),
+        "dgl-auto": ([0.2, 0.11, 0.1, 0.0899], 0.014),
+    }
+    for method, (regrets, epoch_s) in curves.items():
+        given = changed.get(method.replace("-", "_"), regrets)
+        plain_run(out, method, given, epoch_s, n=n, seed=seed)
+    return out
+
+
+@pytest.fixture(scope="module")
+def as_in_the_paper(tmp_path_factory) -> Report:
+    out = tmp_path_factory.mktemp("paper")
+    for n in (10, 50):
+        for seed in (10, 25):
+            paper_world(out, n, seed, qptl=[0.2, 0.15, 0.11, 0.08])
+    return load(out)
+
+
+def test_a_world_as_in_the_paper_supports_every_claim(as_in_the_paper):
+    found = judged(as_in_the_paper)
+    assert list(found) == PAPER_IDS
+    # QPTL ends below DGL everywhere here, so nobody can be sooner at what only QPTL reaches.
+    never = {"sooner-than-qptl", "gap-widens"}
+    verdicts = {name: item.verdict for name, item in found.items() if name not in never}
+    assert set(verdicts.values()) == {"supported"}, verdicts
+    assert found["sooner-than-qptl"].verdict == "refuted"
+    assert "DGL-1 never" in found["sooner-than-qptl"].findings[0].text
+
+
+def test_numbers_are_those_of_the_logs(as_in_the_paper):
+    (finding,) = (
+        finding
+        for finding in judged(as_in_the_paper)["sooner-than-spo"].findings
+        if finding.setting == "matching-10, seed 10"
+    )
+    # SPO+ takes 3 epochs of 0.05 s to 0.12, DGL-none one of 0.011 s; both with 1 ms of set-up.
+    assert finding.numbers["dgl-none"] == pytest.approx((3 * 0.05 + 1e-3) / (0.011 + 1e-3))
+    ratio = judged(as_in_the_paper)["none-near-two-stage"].findings[0].numbers["ratio"]
+    assert ratio == pytest.approx(1.1)
+
+
+def test_dgl_that_matches_qptl_is_sooner(tmp_path):
+    found = judged(load(paper_world(tmp_path)))
+    # DGL-1 and DGL-auto reach QPTL's 0.09, DGL-none never does: two of three.
+    item = found["sooner-than-qptl"]
+    assert item.verdict == "supported"
+    assert "DGL-none never" in item.findings[0].text
+    assert found["qptl-lowest"].verdict != "supported"
+    assert found["qptl-cost"].verdict == "not decidable here", "no edge, so no price of it"
+
+
+def test_one_setting_against_it_refutes(tmp_path):
+    paper_world(tmp_path, seed=10)
+    paper_world(
+        tmp_path, seed=25,
+        dgl_none=[0.2, 0.19, 0.19], dgl_1=[0.2, 0.19, 0.19], dgl_auto=[0.2, 0.19, 0.19],
+    )  # fmt: skip
+    found = judged(load(tmp_path))
+    assert found["sooner-than-spo"].verdict == "refuted"
+    assert found["sooner-than-spo"].summary == "holds in 1 of 2, fails in 1"
+    assert found["seeds-agree"].verdict == "refuted"
+
+
+def test_times_that_cannot_be_compared_decide_nothing(tmp_path):
+    plain_run(tmp_path, "spo", [0.2, 0.1], 1.0)
+    plain_run(tmp_path, "dgl-1", [0.2, 0.1], 0.1, environment={"concurrency": 4})
+    item = judged(load(tmp_path))["sooner-than-spo"]
+    assert item.verdict == "not decidable here"
+    assert "different concurrency" in item.findings[0].text
+
+
+def test_a_setting_without_comparable_times_keeps_a_claim_open(tmp_path):
+    plain_run(tmp_path, "spo", [0.2, 0.1], 1.0, seed=10)
+    plain_run(tmp_path, "dgl-1", [0.2, 0.1], 0.1, seed=10)
+    plain_run(tmp_path, "spo", [0.2, 0.1], 1.0, seed=25)
+    plain_run(tmp_path, "dgl-1", [0.2, 0.1], 0.1, seed=25, environment={"machine": "other"})
+    assert judged(load(tmp_path))["sooner-than-spo"].verdict == "not decidable here"
+
+
+def test_a_method_that_failed_keeps_a_claim_open_one_never_run_does_not(tmp_path):
+    plain_run(tmp_path, "spo", [0.2, 0.1], 1.0, seed=10)
+    plain_run(tmp_path, "dgl-1", [0.2, 0.1], 0.1, seed=10)
+    plain_run(tmp_path, "dgl-1", [0.2, 0.1], 0.1, seed=25)
+    item = judged(load(tmp_path))["sooner-than-spo"]
+    assert item.verdict == "supported"
+    assert item.summary == "holds in 1 of 1; not run in 1"
+    make_run(tmp_path, "spo", seed=25, status={"status": "failed", "message": "no"})
+    item = judged(load(tmp_path))["sooner-than-spo"]
+    assert item.verdict == "not decidable here"
+    assert [finding.text for finding in item.findings][1] == "SPO+ has no result (failed)"
+
+
+def test_differences_within_the_interval_decide_nothing(tmp_path):
+    make_folder(tmp_path, ["dgl-none", "dgl-1", "dgl-auto"], [("matching", 50, 25)])
+    # The invented decisions are drawn alike for all methods.
+    item = judged(load(tmp_path))["light-refresh"]
+    assert item.verdict == "not decidable here"
+
+
+def test_nothing_to_say_is_not_decidable(tmp_path):
+    make_run(tmp_path, "two-stage")
+    found = judged(load(tmp_path))
+    assert {item.verdict for item in found.values()} == {"not decidable here"}
+    assert found["sooner-than-spo"].summary == ("nothing in this folder speaks of it; not run in 1")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "share", "verdict"),
+    [
+        ("hhh", 1.0, "supported"),
+        ("hhf", 1.0, "refuted"),
+        ("hho", 1.0, "not decidable here"),
+        ("foo", 1.0, "refuted"),
+        ("hhf", 0.66, "supported"),
+        ("hoo", 0.66, "not decidable here"),
+        ("hff", 0.66, "refuted"),
+        ("hha", 1.0, "supported"),
+        ("a", 1.0, "not decidable here"),
+        ("", 1.0, "not decidable here"),
+    ],
+)
+def test_the_rule_of_judgement(outcomes, share, verdict):
+    names = {"h": "holds", "f": "fails", "o": "open", "a": "absent"}
+    findings = [Finding(str(at), names[sign], "") for at, sign in enumerate(outcomes)]
+    claim = Claim("x", "s", "", "", share, check=None)
+    assert _judge(claim, findings).verdict == verdict
+
+
+def test_a_users_claims_are_added_and_replace(tmp_path, as_in_the_paper):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        """
+        [[claim]]
+        id = "one-near-two-stage"
+        statement = "DGL-1 too."
+        check = "epoch-ratio"
+        method = "dgl-1"
+        against = "two-stage"
+        max_ratio = 1.2
+
+        [[claim]]
+        id = "none-near-two-stage"
+        statement = "Stricter."
+        check = "epoch-ratio"
+        method = "dgl-none"
+        against = "two-stage"
+        max_ratio = 1.05
+        """
+    )
+    found = judged(as_in_the_paper, file)
+    assert list(found) == [*PAPER_IDS, "one-near-two-stage"]
+    assert found["one-near-two-stage"].verdict == "refuted"
+    assert found["none-near-two-stage"].verdict == "refuted"
+    assert found["none-near-two-stage"].claim.statement == "Stricter."
+
+
+HEAD = '[[claim]]\nid = "x"\nstatement = "s"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[claim", "not valid TOML"),
+        ("a = 1", r"no \[\[claim\]\] entry"),
+        ('[[claim]]\nid = "x"', "needs the text 'statement'"),
+        (HEAD + 'check = "guess"', "there are sooner, lowest"),
+        (HEAD + 'check = "sooner"\nmethods = ["a"]', "needs 'against'"),
+        (HEAD + 'check = "sooner"\nmethods = ["a"]\nagainst = "b"\nfoo = 1', "no option 'foo'"),
+        (
+            HEAD + 'check = "sooner"\nmethods = ["a"]\nagainst = "b"\nmin_speedup = -1',
+            "a number > 0",
+        ),
+        (HEAD + 'check = "improves"\nmethods = ["a"]\nagainst = "b"\nshare = 2', "share must be"),
+    ],
+)
+def test_mistakes_in_a_claims_file_are_told(tmp_path, text, words):
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(ReportError, match=words):
+        read_claims(file)
+
+
+def test_a_missing_claims_file_and_an_unknown_claim_are_told(tmp_path, as_in_the_paper):
+    with pytest.raises(ReportError, match="cannot be read"):
+        read_claims(tmp_path / "none.toml")
+    file = tmp_path / "mine.toml"
+    file.write_text(HEAD + 'check = "seeds-agree"\nclaims = ["nonsense"]')
+    with pytest.raises(ReportError, match="'nonsense'; there are sooner-than-spo"):
+        judged(as_in_the_paper, file)
+
+
+def test_documents_are_json_ready(as_in_the_paper):
+    for item in judged(as_in_the_paper).values():
+        assert json.loads(json.dumps(item.document()))["verdict"] == item.verdict

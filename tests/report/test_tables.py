@@ -1,0 +1,390 @@
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make_logs import METHODS, Options, make_folder, make_run
+
+from dglbench import logs as schemas
+from dglbench.cli import train as train_verb
+from dglbench.errors import ReportError
+from dglbench.report import Report, load
+from dglbench.report.accounts import stale_runs
+from dglbench.report.commands import reproduce, retime, train_command
+from dglbench.report.curves import curves, time_to
+from dglbench.report.leaderboard import standings, unfinished
+from dglbench.report.pairwise import Pairs
+from dglbench.report.reach import Reach
+from dglbench.report.sheet import ratio, seconds
+from dglbench.report.tables import TABLES, build, render
+
+ELSEWHERE = {"machine": "another", "concurrency": 4}
+
+
+def set_decisions(run: Path, relative: np.ndarray) -> None:
+    """Give a run these relative regrets on instances 0, 1, …, each worth 10."""
+    columns = {
+        "instance": np.arange(len(relative)),
+        "optimal_value": np.full(len(relative), 10.0),
+        "achieved_value": 10 - 10 * relative,
+        "regret": 10 * relative,
+    }
+    pq.write_table(pa.table(columns, schema=schemas.DECISIONS), run / "decisions.parquet")
+
+
+def cells(report: Report, name: str, **match: str) -> dict[str, str]:
+    """Return the texts of the one row whose values match."""
+    sheet = build(name, report)
+    keys = [column.key for column in sheet.columns]
+    rows = [
+        dict(zip(keys, row, strict=True))
+        for row, record in zip(sheet.rows, sheet.records(), strict=True)
+        if all(record[key] == value for key, value in match.items())
+    ]
+    assert len(rows) == 1
+    return {key: cell.text for key, cell in rows[0].items()}
+
+
+def test_leaderboard_has_a_row_for_every_method_lowest_regret_first(report):
+    records = build("leaderboard", report).records()
+    assert len(records) == len(report.chosen)
+    for unit in report.units:
+        mine = [record for record in records if record["setting"] == unit.label]
+        assert {record["method"] for record in mine} == set(METHODS)
+        regrets = [record["test_regret"] for record in mine]
+        assert regrets == sorted(regrets)
+        assert mine[0]["standing"] == "best"
+
+
+def test_leaderboard_says_what_the_status_and_the_curves_say(report):
+    unit = report.units[0]
+    run, base = report.chosen[unit.key, "dgl-1"], report.chosen[unit.key, "qptl"]
+    (record,) = (
+        record
+        for record in build("leaderboard", report).records()
+        if record["run_id"] == run.run_id
+    )
+    selected = run.status["selected"]
+    assert record["test_regret"] == selected["test"]["relative_regret"]
+    assert record["reach_s"] == pytest.approx(selected["elapsed_s"])
+    timing = pq.read_table(run.folder / "timing.parquet").to_pydict()
+    until = run.selected_epoch + 1
+    assert record["solves"] == sum(
+        sum(timing[f"solves_{purpose}"][:until]) for purpose in ("label", "train", "refresh")
+    )
+    mine, theirs = curves(report, [run]), curves(report, [base])
+    best = min(other.test_regret for other in report.chosen_runs(unit))
+    assert record["near_best_s"] == time_to(mine, 1.05 * best)
+    target = base.test_regret
+    own = time_to(mine, target)
+    expected = None if own is None else time_to(theirs, target) / own
+    assert record["speedup_qptl"] == (expected and pytest.approx(expected))
+
+
+def test_a_baseline_has_no_speed_up_over_itself_and_is_exactly_as_fast(report):
+    unit = report.units[0]
+    spo = report.chosen[unit.key, "spo"]
+    assert Reach(report).speedup(spo, spo).times == 1.0
+    assert cells(report, "leaderboard", setting=unit.label, method="spo")["speedup_spo"] == "—"
+
+
+def test_no_speed_up_where_the_baseline_gained_nothing(tmp_path):
+    make_folder(tmp_path, ["dgl-1"], [("matching", 10, 25)])
+    folder = make_run(tmp_path, "spo", n=10, regret_factor=3.0)
+    status = json.loads((folder / "status.json").read_text())
+    status["selected"]["test"]["relative_regret"] = 1.0
+    (folder / "status.json").write_text(json.dumps(status))
+    report = load(tmp_path)
+    assert cells(report, "leaderboard", method="dgl-1")["speedup_spo"] == "at start"
+
+
+def test_better_means_that_the_interval_excludes_zero(tmp_path):
+    generator = np.random.default_rng(0)
+    base = generator.uniform(0.05, 0.3, 200)
+    relative = {
+        "spo": base + 0.01 + generator.normal(0, 0.005, 200),
+        "dgl-1": base + generator.normal(0, 0.02, 200),
+        "dgl-5": base,
+    }
+    for method, values in relative.items():
+        set_decisions(make_run(tmp_path, method), values)
+    report = load(tmp_path)
+    unit = report.units[0]
+    spo, one, five = (report.chosen[unit.key, name] for name in ("spo", "dgl-1", "dgl-5"))
+    pairs = Pairs(report)
+    difference = pairs.difference(spo, five)
+    assert difference.mean == pytest.approx(float(np.mean(relative["spo"] - base)))
+    assert difference.low < difference.mean < difference.high
+    # The methods' own intervals overlap; only pairing tells them apart.
+    assert difference.verdict == "higher"
+    assert pairs.difference(five, spo).verdict == "lower"
+    assert pairs.difference(one, five).verdict == "open"
+    assert pairs.difference(spo, five) == Pairs(load(tmp_path)).difference(spo, five)
+
+
+def test_runs_judged_on_other_instances_are_not_paired(tmp_path):
+    set_decisions(make_run(tmp_path, "spo"), np.full(200, 0.1))
+    set_decisions(make_run(tmp_path, "dgl-1"), np.full(150, 0.1))
+    report = load(tmp_path)
+    spo, dgl = report.chosen_runs()
+    assert Pairs(report).difference(spo, dgl) is None
+    sheet = build("pairwise", report)
+    assert not sheet.rows
+    assert "different instances" in sheet.notes[-1]
+
+
+def test_the_leaderboard_marks_what_cannot_be_told_from_the_best(tmp_path):
+    values = np.random.default_rng(1).uniform(0, 0.2, 200)
+    for method, shift in (("dgl-1", 0.0), ("spo", 1e-5), ("two-stage", 0.3)):
+        noise = np.random.default_rng(2).normal(0, 0.01, 200) if method == "spo" else 0
+        set_decisions(make_run(tmp_path, method), values + shift + noise)
+    report = load(tmp_path)
+    found = {each.run.method: each for each in standings(report)["matching-50"]}
+    assert found["dgl-1"].is_best
+    assert found["spo"].ties_best
+    assert not found["two-stage"].ties_best
+    assert cells(report, "leaderboard", method="dgl-1")["method"] == "DGL-1 ★"
+    assert cells(report, "leaderboard", method="spo")["method"] == "SPO+ ≈"
+
+
+def test_times_made_under_different_conditions_are_not_ranked(tmp_path):
+    make_folder(tmp_path, ["spo", "dgl-1"], [("matching", 50, 25)])
+    make_run(tmp_path, "qptl", environment=ELSEWHERE)
+    report = load(tmp_path)
+    records = {record["method"]: record for record in build("leaderboard", report).records()}
+    for record in records.values():
+        assert record["reach_s"] is None
+        assert record["near_best_s"] is None
+        assert record["test_regret"] > 0
+        assert record["speedup_qptl"] is None
+    assert records["dgl-1"]["speedup_spo"] > 0, "these two were timed alike"
+    row = cells(report, "leaderboard", method="dgl-1")
+    assert row["reach_s"].endswith("†")
+    assert row["speedup_qptl"] == "†"
+    note = build("leaderboard", report).notes[-1]
+    assert note.startswith("† ")
+    assert "machine another, concurrency 4: qptl" in note
+    assert "dglbench sweep --tasks matching-50 --seeds 25 --methods spo,qptl,dgl-1" in note
+    assert f"--jobs 1 --out {tmp_path}-timed" in note
+
+
+def test_methods_that_were_not_trained_alike_are_named(tmp_path):
+    make_run(tmp_path, "spo", epochs=10)
+    make_run(tmp_path, "dgl-1", epochs=20)
+    assert any("epochs 10: SPO+" in note for note in build("leaderboard", load(tmp_path)).notes)
+
+
+def test_what_left_no_result_is_always_listed(tmp_path):
+    make_folder(tmp_path, ["spo", "dgl-1"], [("matching", 10, 25)])
+    make_run(tmp_path, "qptl", n=10, status={"status": "timeout", "message": "limit of 3 s"})
+    make_run(tmp_path, "dgl-5", n=10, status={"status": "diverged", "message": "loss is NaN"})
+    broken = make_run(tmp_path, "dgl-20", n=10)
+    (broken / "status.json").write_text("{")
+    report = load(tmp_path)
+    sentences = unfinished(report)
+    assert "matching-10, QPTL: timeout (limit of 3 s)" in sentences
+    assert "matching-10, DGL-5: diverged (loss is NaN)" in sentences
+    assert any(broken.name in sentence for sentence in sentences)
+    states = {record["run_id"]: record["state"] for record in build("runs", report).records()}
+    assert sorted(states.values()) == ["chosen", "chosen", "diverged", "timeout", "unreadable"]
+    assert states[broken.name] == "unreadable"
+
+
+def test_a_run_made_again_by_other_code_is_stale(tmp_path):
+    old = make_run(tmp_path, "spo", source="a" * 12)
+    new = make_run(tmp_path, "spo", source="b" * 12, status={"finished": "2026-02-01T00:00:00"})
+    report = load(tmp_path)
+    assert stale_runs(report) == {old.name}
+    states = {record["run_id"]: record["state"] for record in build("runs", report).records()}
+    assert states == {old.name: "stale", new.name: "chosen"}
+
+
+def test_test_regret_is_shown_for_chosen_runs_only(tmp_path):
+    for lr in (0.01, 0.1, 0.5):
+        make_run(tmp_path, "spo", options=Options(lr=lr), regret_factor=1 + lr)
+    records = build("runs", load(tmp_path)).records()
+    shown = [record["state"] for record in records if record["test_regret"] is not None]
+    assert shown == ["chosen"]
+
+
+def test_selected_stands_beside_the_paper(tmp_path):
+    for lr in (0.05, 0.1):
+        make_run(tmp_path, "dgl-1", options=Options(lr=lr, tau=0.5), regret_factor=1 + lr)
+    make_run(tmp_path, "dgl-20")
+    make_run(tmp_path, "spo", task="foreign")
+    records = {record["method"]: record for record in build("selected", load(tmp_path)).records()}
+    one = records["dgl-1"]
+    assert (one["lr"], one["tau"], one["configurations"]) == (0.05, 0.5, 2)
+    assert (one["paper_lr"], one["paper_alpha"], one["paper_tau"]) == (0.01, 0.6, 1.0)
+    assert records["dgl-20"]["paper_lr"] is None, "the paper's table has no DGL-20"
+    assert records["spo"]["paper_lr"] is None, "an unknown task has no paper"
+
+
+def test_budget_counts_every_run_of_the_folder(tmp_path):
+    for lr in (0.01, 0.1):
+        make_run(tmp_path, "spo", options=Options(lr=lr), epochs=5)
+    make_run(tmp_path, "spo", options=Options(lr=1.0), status={"status": "failed", "train_s": 2.0})
+    (row,) = build("budget", load(tmp_path)).records()
+    assert (row["configurations"], row["runs"], row["unfinished"]) == (3, 3, 1)
+    assert row["solves"] == 2 * (400 + 5 * 400)
+    assert row["train_s"] > 2
+    assert row["source"] == "folder"
+
+
+def test_budget_takes_the_account_of_the_sweep_that_chose_the_run(tmp_path):
+    run = make_run(tmp_path, "spo")
+    other = make_run(tmp_path, "dgl-1")
+    group = {
+        "run_id": run.name, "configurations": 55, "runs": 60, "seconds": 12.5,
+        "solver_calls": 1000, "failed": 2, "concurrency": 1,
+    }  # fmt: skip
+    sweep = {"search": "full", "groups": [group, {"run_id": other.name}, 7]}
+    (tmp_path / "sweep-abc.json").write_text(json.dumps(sweep))
+    sheet = build("budget", load(tmp_path))
+    spo, dgl = sheet.records()
+    assert (spo["configurations"], spo["runs"], spo["train_s"]) == (55, 60, 12.5)
+    assert spo["source"] == "sweep-abc.json"
+    assert dgl["source"] == "folder", "an entry that is not as a sweep writes it is passed over"
+    assert "search: full." in sheet.notes
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_csv_holds_every_row_and_value(report, name):
+    sheet = build(name, report)
+    rows = list(csv.DictReader(io.StringIO(render(sheet, "csv"))))
+    assert len(rows) == len(sheet.rows)
+    for row, record in zip(rows, sheet.records(), strict=True):
+        assert row == {key: "" if value is None else str(value) for key, value in record.items()}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_markdown_and_latex_are_well_formed(report, name):
+    sheet = build(name, report)
+    lines = [line for line in render(sheet, "md").splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(sheet.shown) + 1}
+    text = render(sheet, "tex")
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 0
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line]
+    assert {line.replace(r"\&", "").count("&") for line in body} == {len(sheet.shown) - 1}
+
+
+def test_markdown_and_latex_escape_what_logs_say(tmp_path):
+    make_run(tmp_path, "spo")
+    make_run(
+        tmp_path, "qptl", status={"status": "failed", "message": "a|b <script> 50 % of_x \\ {y}"}
+    )
+    sheet = build("runs", load(tmp_path))
+    assert r"a\|b &lt;script> 50 % of\_x \\ {y}" in render(sheet, "md")
+    assert r"a|b <script> 50 \% of\_x \textbackslash{} \{y\}" in render(sheet, "tex")
+
+
+def test_unknown_names_list_the_valid_ones(report):
+    with pytest.raises(ReportError, match="leaderboard, pairwise, selected, budget, runs"):
+        build("league", report)
+    with pytest.raises(ReportError, match="md, csv, tex"):
+        render(build("runs", report), "docx")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.000033, "33.0 µs"), (0.0613, "61.3 ms"), (0.27, "0.270 s"), (200, "3 min 20 s")],
+)
+def test_seconds_read_well(value, text):
+    assert seconds(value).replace("\u00a0", " ") == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.2, "0.20×"), (5.11, "5.1×"), (1234, "1,200×")])
+def test_ratios_read_well(value, text):
+    assert ratio(value) == text
+
+
+class CaughtError(Exception):
+    """Carries what a verb would have run."""
+
+
+def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
+    """Write a run with a true spec (invented numbers); return its folder and id."""
+    from dglbench.plugins import find_task
+    from dglbench.resolve import resolve_data, resolve_protocol, resolve_run
+    from dglbench.runs import RunRecord, write_run
+
+    task = find_task("matching")
+    spec = resolve_run(
+        resolve_data(task, {"n": 10, "slack": 0.5, "test": 100}, 95),
+        method,
+        given_options=given,
+        protocol=resolve_protocol(task, {"epochs": 7}),
+        solver="batched",
+    )
+    donor = make_run(tmp_path / "donor", "spo", n=10)
+    tables = {file.stem: pq.read_table(file) for file in donor.glob("*.parquet")}
+    status = json.loads((donor / "status.json").read_text())
+    out = tmp_path / "results"
+    write_run(RunRecord(spec, status, {}, tables), out)
+    return out, spec.run_id
+
+
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        ("spo", {"oracle": "decide"}),
+        ("dgl-5", {"tau": 0.7}),
+        ("two-stage", {}),
+        ("qptl", {"mu": 3}),
+    ],
+)
+def test_the_train_command_makes_the_same_run(tmp_path, monkeypatch, method, given):
+    import typer
+
+    from dglbench import single
+    from dglbench.plugins import find_task
+    from dglbench.resolve import resolve_data, resolve_protocol, resolve_run
+
+    out, run_id = real_run(tmp_path, method, **given)
+    asked: dict = {}
+
+    def catch(**keywords):
+        asked.update(keywords)
+        raise CaughtError
+
+    monkeypatch.setattr(single, "run_once", catch)
+    words = shlex.split(train_command(load(out).chosen_runs()[0]))
+    assert words[:2] == ["dglbench", "train"]
+    app = typer.Typer()
+    app.command()(train_verb.run)
+    with pytest.raises(CaughtError):
+        app(words[2:], standalone_mode=False)
+    task = find_task(asked["task"])
+    spec = resolve_run(
+        resolve_data(task, asked["settings"], asked["seed"]),
+        asked["method"],
+        given_options=asked["method_options"],
+        protocol=resolve_protocol(task, asked["protocol"]),
+        solver=asked["solver"],
+        threads=asked["threads"],
+    )
+    assert spec.run_id == run_id
+
+
+def test_the_retime_command_plans_the_same_runs(tmp_path, capfd):
+    from dglbench.cli import main
+
+    out, spo = real_run(tmp_path, "spo", lr=0.5)
+    _, dgl = real_run(tmp_path, "dgl-1", tau=0.7)
+    report = load(out)
+    words = shlex.split(retime(report, report.units[0]))
+    assert main([*words[1:], "--plan", "--json"]) == 0
+    planned = capfd.readouterr().out
+    assert spo in planned
+    assert dgl in planned
+
+
+def test_a_sweep_is_reproduced_by_its_own_file(tmp_path):
+    make_run(tmp_path, "spo")
+    (tmp_path / "sweep-abc.toml").write_text('methods = ["spo"]\n')
+    assert reproduce(load(tmp_path)) == ["dglbench sweep --config sweep-abc.toml --out results"]

@@ -1,0 +1,144 @@
+"""The folder decides: what is there is skipped, what is stale is said, what failed waits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweep_helpers import Silent, leftovers, regrets, tiny_plan, words
+
+from dglbench.cli import main
+from dglbench.sweep.claims import Claims
+from dglbench.sweep.execute import run_sweep
+from dglbench.sweep.survey import look
+
+ONE = {"tasks": "matching-4", "seeds": "1"}
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    run_sweep(tiny_plan(tmp_path, **ONE), Silent())
+    return tmp_path
+
+
+def edit(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+def test_the_same_command_again_does_nothing(swept: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in swept.rglob("*.parquet")}
+    outcome = run_sweep(tiny_plan(swept, **ONE), Silent())
+    assert outcome.counts == {"skipped": 4}
+    assert {path: path.stat().st_mtime_ns for path in swept.rglob("*.parquet")} == before
+
+
+def test_a_resolved_sweep_runs_again_to_the_same_runs(swept: Path, tmp_path: Path) -> None:
+    (config,) = swept.glob("sweep-*.toml")
+    again = tmp_path / "again"
+    assert main(["sweep", "--config", str(config), "--out", str(again)]) == 0
+    assert regrets(again) == regrets(swept)
+    assert (again / config.name).read_text() == config.read_text()
+
+
+def test_the_choices_are_kept_for_the_report(swept: Path) -> None:
+    (file,) = swept.glob("sweep-*.json")
+    document = json.loads(file.read_text())
+    assert document["search"] == "none"
+    assert [group["method"] for group in document["groups"]] == [
+        "two-stage",
+        "spo",
+        "dgl-none",
+        "dgl-auto",
+    ]
+    for group in document["groups"]:
+        assert (swept / group["run_id"]).is_dir()
+        assert (group["setting"], group["seed"], group["solver"]) == ("matching-4", 1, "batched")
+        assert group["configurations"] == group["concurrency"] == 1
+        assert group["seconds"] > 0
+    spo = document["groups"][1]
+    assert spo["solver_calls"] == 8 + 2 * 8, "labels once, then every instance in every epoch"
+
+
+def test_failed_runs_are_retried_only_when_asked(swept: Path) -> None:
+    folder = next(swept.glob("*-spo-*"))
+    edit(folder / "status.json", status="failed", message="it broke")
+    plan = tiny_plan(swept, **ONE)
+    assert run_sweep(plan, Silent()).counts == {"skipped": 4}
+    assert plan.rows(retry_failed=False)[1].to_run == 0
+    assert plan.rows(retry_failed=True)[1].to_run == 1
+    assert run_sweep(plan, Silent(), retry_failed=True).counts == {"skipped": 3, "done": 1}
+    assert look(swept, folder.name).state == "done"
+
+
+def test_runs_of_other_code_are_stale_and_never_reused(
+    swept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dglbench import resolve
+
+    monkeypatch.setattr(resolve.provenance, "source_hash", lambda *things: "other code 1")
+    rows = tiny_plan(swept, **ONE).rows(retry_failed=False)
+    assert [dict(row.counts) for row in rows] == [{"stale": 1}] * 4
+    assert main(["sweep", *words(**ONE, out=swept), "--plan"]) == 0
+    assert "4 were made by other code (stale)" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_plan_estimates_from_finished_runs(
+    swept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wishes = {**ONE, "seeds": "1,2", "methods": "spo,dgl-1", "out": swept}
+    assert main(["sweep", *words(**wishes), "--plan", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["runs"], document["to_run"], document["done"]) == (4, 3, 1)
+    seconds = {(g["method"], g["seed"]): g["seconds"] for g in document["groups"]}
+    assert seconds["spo", 1] == 0
+    assert seconds["spo", 2] > 0
+    assert seconds["dgl-1", 2] is None
+    assert document["without_estimate"] == 2
+    assert not list(swept.glob("*-s2-*")), "a plan runs nothing"
+
+
+def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dglbench.methods.spo import SpoPlus
+
+    def broken(self: Any, batch: Any) -> Any:
+        raise RuntimeError("broken for now")
+
+    monkeypatch.setattr(SpoPlus, "loss", broken)
+    outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent(), fail_fast=True)
+    assert outcome.counts == {"done": 1, "failed": 1}
+    assert outcome.stopped_early
+    monkeypatch.undo()
+    outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent(), retry_failed=True)
+    assert outcome.counts == {"skipped": 1, "done": 3}
+
+
+def test_a_failing_warm_start_fails_its_runs_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dglbench.sweep import inprocess
+
+    def broken(*arguments: Any) -> Any:
+        raise RuntimeError("no predictor today")
+
+    monkeypatch.setattr(inprocess, "train_warm_start", broken)
+    outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent())
+    assert outcome.counts == {"done": 1, "failed": 3}
+    status = json.loads((next(tmp_path.glob("*-spo-*")) / "status.json").read_text())
+    assert "no predictor today" in status["message"]
+    assert "broken" in status["traceback"]
+
+
+def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:
+    with Claims(tmp_path) as claims:
+        assert claims.take("a run")
+        assert (tmp_path / ".lock").exists()
+        claims.release("a run")
+    assert leftovers(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["sweep", *words(**ONE, out=tmp_path / "file" / "out")]) == 2
+    assert "choose another --out" in capsys.readouterr().err
