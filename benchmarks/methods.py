@@ -28,11 +28,11 @@ from rich.table import Table
 
 from dglbench.clock import Clock
 from dglbench.evaluation import Evaluator
+from dglbench.learner import Learner
 from dglbench.plugins import find_task
 from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
 from dglbench.solvers.quadratic import QuadraticLayer
 from dglbench.streams import stream
-from dglbench.training import _Run
 from dglbench.warm_start import load_or_train
 
 METHODS = ("two-stage", "dgl-none", "dgl-5", "dgl-1", "dgl-auto", "spo", "qptl")
@@ -49,28 +49,16 @@ class Contestant:
         spec = resolve_run(data, method, given_options={}, protocol=protocol, solver=solver)
         loaded = load_data(data)
         warm = load_or_train(plugin, loaded.dataset, protocol, None)
-        self.run = _Run(spec, loaded.dataset, warm, loaded.evaluator, None, 0.0, None)
-        self.run.clock = self.clock = Clock(enabled=phases)
-        self.run._warm_up()
-        self.clock.start()
-        self.run.method.prepare(self.run._training())
-        self.clock.stop()
-        self.optimiser = torch.optim.Adam(
-            self.run.predictor.parameters(), lr=spec.options.lr, fused=True
-        )
-        self.draws = stream(25, "batches")
-        self.epoch = 0
+        self.learner = Learner(spec, loaded.dataset, warm, clock=Clock(enabled=phases))
+        self.learner.set_up()
         self.seconds: list[float] = []
         self.solver_seconds: list[float] = []
 
     def turn(self) -> None:
         """Train one epoch on the clock."""
-        self.epoch += 1
-        order = torch.from_numpy(self.draws.permutation(len(self.run.labels)))
-        self.clock.start()
-        self.run._epoch(self.epoch, order, self.optimiser)
-        self.seconds.append(self.clock.stop())
-        spent = self.clock.seconds
+        _, seconds = self.learner.epoch()
+        self.seconds.append(seconds)
+        spent = self.learner.clock.seconds
         self.solver_seconds.append(spent["solve"] + spent["refresh"] + spent["differentiate"])
 
     @property
@@ -86,7 +74,7 @@ class BareLoop:
     """QPTL without dglbench: the same layer, batches and optimiser in a plain loop."""
 
     def __init__(self, twin: Contestant) -> None:
-        run = twin.run
+        run = twin.learner
         self.layer = QuadraticLayer(run.dataset.problem, run.spec.options.mu)._layer
         self.features, self.labels, self.scale = run.features, run.labels, run.scale
         task = find_task(run.spec.data.task)

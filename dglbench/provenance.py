@@ -20,10 +20,13 @@ _PACKAGE = Path(__file__).parent
 # the sweep's plumbing are left out: changing them leaves every regret as it was.
 _CORE = (
     "clock.py",
+    "diagnostics.py",
     "evaluation.py",
+    "learner.py",
     "logs.py",
     "options.py",
     "problem.py",
+    "recorder.py",
     "streams.py",
     "task.py",
     "training.py",

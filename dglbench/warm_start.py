@@ -25,7 +25,6 @@ from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
-    import torch
     from torch import nn
 
 __all__ = [
@@ -34,6 +33,7 @@ __all__ = [
     "load",
     "load_or_train",
     "save",
+    "saved_state",
     "train_warm_start",
     "warm_start_id",
 ]
@@ -145,7 +145,7 @@ def train_warm_start(
         "epochs": epochs,
         "val_mse": val_mse,
     }
-    return WarmStart(_saved(predictor.state_dict()), info)
+    return WarmStart(saved_state(predictor), info)
 
 
 def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
@@ -194,9 +194,10 @@ def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module,
     return predictor, epoch, best
 
 
-def _saved(state: dict[str, torch.Tensor]) -> bytes:
+def saved_state(predictor: nn.Module) -> bytes:
+    """Save a predictor's weights as bytes, loadable with ``weights_only=True``."""
     import torch
 
     buffer = io.BytesIO()
-    torch.save(state, buffer)
+    torch.save(predictor.state_dict(), buffer)
     return buffer.getvalue()

@@ -13,13 +13,15 @@ from dglbench.errors import ReportError
 
 if TYPE_CHECKING:
     from dglbench.report import Report
-    from dglbench.report.sheet import Sheet
+    from dglbench.report.sheet import Cell, Sheet
 
 __all__ = ["run"]
 
 _FIGURE_FORMATS = ("png", "svg", "pdf")
 _TABLE_FORMATS = ("md", "csv", "tex")
 _OUT = Path("figures")
+_RICH_ROWS = 400
+"""A longer table is printed plainly: nobody reads it on a screen, and Rich is slow."""
 
 
 def run(
@@ -165,6 +167,9 @@ def _print_sheet(sheet: Sheet) -> None:
     tones = {"best": "bold", "near": "", "muted": "dim", "bad": "red"}
     columns = [sheet.columns[at] for at in sheet.shown]
     for heading, rows in sheet.blocks():
+        if len(sheet.rows) > _RICH_ROWS:
+            _print_plainly(heading or sheet.title, sheet, rows)
+            continue
         console.print_table(
             [column.title for column in columns],
             [
@@ -177,6 +182,22 @@ def _print_sheet(sheet: Sheet) -> None:
     for note in sheet.notes:
         # A note may hold a command to copy: wrapping is left to the terminal.
         console.out.print(Text(note, "dim"), highlight=False, soft_wrap=True)
+
+
+def _print_plainly(title: str, sheet: Sheet, rows: Sequence[tuple[Cell, ...]]) -> None:
+    """Align a block of a long table without Rich, which takes a millisecond a row."""
+    columns = [sheet.columns[at] for at in sheet.shown]
+    lines = [[column.title for column in columns]]
+    lines += [[" ".join(row[at].text.split()) for at in sheet.shown] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = (
+        "  ".join(
+            word.rjust(width) if column.numeric else word.ljust(width)
+            for word, width, column in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+    console.out.file.write("\n".join([title, *aligned, "", ""]))
 
 
 def _print_unfinished(report: Report) -> None:

@@ -73,13 +73,18 @@ def retime(report: Report, unit: Unit) -> str:
 
 
 def reproduce(report: Report) -> list[str]:
-    """Return the commands that make these logs again: the sweeps', else one for each chosen run."""
-    if files := configs(report):
-        return [
-            shlex.join(["dglbench", "sweep", "--config", file.name, "--out", "results"])
-            for file in files
-        ]
-    return [train_command(run) for run in report.chosen_runs()]
+    """Return the commands that make these logs again.
+
+    The sweeps', and one for each chosen run that no sweep accounts for.
+    """
+    sweeps = [
+        shlex.join(["dglbench", "sweep", "--config", file.name, "--out", "results"])
+        for file in configs(report)
+    ]
+    groups = [group for sweep in report.sweeps for group in sweep.get("groups") or []]
+    swept = {group.get("run_id") for group in groups if isinstance(group, Mapping)}
+    others = [run for run in report.chosen_runs() if not sweeps or run.run_id not in swept]
+    return sweeps + [train_command(run) for run in others]
 
 
 def configs(report: Report) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dglbench.report.commands import retime
-from dglbench.report.load import Report, Run, Unit
+from dglbench.report.load import Comparability, Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
 from dglbench.report.reach import NEAR, Reach, Speedup, best_run
@@ -57,16 +57,14 @@ def standings(
 ) -> dict[str, list[Standing]]:
     """Return each unit's methods by its label, lowest test regret first."""
     reach, pairs = reach or Reach(report), pairs or Pairs(report)
-    return {
-        unit.label: _of_unit(report, unit, reach, pairs)
-        for unit in report.units
-        if report.chosen_runs(unit)
-    }
+    runs: dict[str, list[Run]] = {}
+    for run in report.chosen_runs():
+        runs.setdefault(run.unit.label, []).append(run)
+    return {label: _of_unit(found, reach, pairs) for label, found in runs.items()}
 
 
-def _of_unit(report: Report, unit: Unit, reach: Reach, pairs: Pairs) -> list[Standing]:
-    best = best_run(report, unit)
-    runs = report.chosen_runs(unit)
+def _of_unit(runs: Sequence[Run], reach: Reach, pairs: Pairs) -> list[Standing]:
+    best = best_run(runs)
     baselines = {run.method: run for run in runs if run.method in BASELINES}
     found = []
     for run in runs:
@@ -93,11 +91,12 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
     for unit in report.units:
         if unit.label not in board:
             continue
-        verdict = report.comparability(unit)
+        runs = [standing.run for standing in board[unit.label]]
+        verdict = Comparability.of(unit, runs)
         rows += [_row(unit, standing, verdict.comparable) for standing in board[unit.label]]
         if not verdict.comparable:
             notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
-        notes += _unequal_protocols(unit, report.chosen_runs(unit))
+        notes += _unequal_protocols(unit, runs)
     return Sheet("leaderboard", "Leaderboard", _COLUMNS, tuple(rows), tuple(notes), by="setting")
 
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.palette import style
+from dglbench.report.reach import blocks, in_name_order
 from dglbench.report.sheet import Cell, Column, Sheet, count, text
 from dglbench.streams import stream
 
@@ -52,18 +53,19 @@ class Pairs:
 
     def __init__(self, report: Report) -> None:
         self._means: dict[str, tuple[bytes, float, Numbers, int]] = {}
-        decisions = report.table("decisions") if report.chosen else pl.DataFrame()
-        if decisions.is_empty():
+        if not report.chosen:
             return
+        decisions = report.table("decisions", in_name_order(report))
         worth = pl.col("optimal_value").abs().clip(lower_bound=_SMALLEST_VALUE)
         frame = decisions.sort("run_id", "instance").select(
             "run_id", "instance", relative=pl.col("regret") / worth
         )
-        for (run_id,), part in frame.partition_by("run_id", as_dict=True).items():
-            relative = part["relative"].to_numpy()
+        regrets, instances = frame["relative"].to_numpy(), frame["instance"].to_numpy()
+        for run_id, rows in blocks(frame):
+            relative = regrets[rows]
             resampled = _weights(len(relative)) @ relative
-            instances = part["instance"].to_numpy().tobytes()
-            self._means[str(run_id)] = instances, float(relative.mean()), resampled, len(relative)
+            judged_on = instances[rows].tobytes()
+            self._means[run_id] = judged_on, float(relative.mean()), resampled, len(relative)
 
     def difference(self, first: Run, second: Run) -> Difference | None:
         """Return first − second; None if they were not judged on the same instances."""

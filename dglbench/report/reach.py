@@ -8,6 +8,7 @@ the epochs it went on after that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from dglbench.report.curves import curves
-from dglbench.report.load import Report, Run, Unit
+from dglbench.report.load import Report, Run
 
-__all__ = ["NEAR", "Reach", "Speedup", "best_run"]
+__all__ = ["NEAR", "Reach", "Speedup", "best_run", "blocks", "in_name_order"]
 
 NEAR = 0.05
 """Within this share of the best method's regret counts as near it."""
@@ -49,12 +50,16 @@ class Reach:
 
     def __init__(self, report: Report) -> None:
         self._curves: dict[str, _Curve] = {}
-        frame = curves(report) if report.chosen else pl.DataFrame()
-        columns = list(_Curve._fields)
-        if not frame.is_empty():
-            for (run_id,), part in frame.partition_by("run_id", as_dict=True).items():
-                self._curves[str(run_id)] = _Curve(*(part[name].to_numpy() for name in columns))
-        self._epoch_s = _mean_epochs(report)
+        self._epoch_s: dict[str, float] = {}
+        if not report.chosen:
+            return
+        runs = in_name_order(report)
+        frame = curves(report, runs)
+        columns = [frame[name].to_numpy() for name in _Curve._fields]
+        for run_id, rows in blocks(frame):
+            self._curves[run_id] = _Curve(*(column[rows] for column in columns))
+        epochs = report.table("timing", runs).filter(pl.col("epoch") > 0)
+        self._epoch_s = dict(epochs.group_by("run_id").agg(pl.col("epoch_s").mean()).iter_rows())
 
     def selected(self, run: Run) -> tuple[float, int]:
         """Return the training seconds and the solver calls up to the selected epoch."""
@@ -87,13 +92,22 @@ class Reach:
         return self._epoch_s.get(run.run_id)
 
 
-def _mean_epochs(report: Report) -> dict[str, float]:
-    if not report.chosen:
-        return {}
-    timing = report.table("timing").filter(pl.col("epoch") > 0)
-    return dict(timing.group_by("run_id").agg(pl.col("epoch_s").mean()).iter_rows())
+def in_name_order(report: Report) -> list[Run]:
+    """Return the chosen runs in the order in which `load` has read their tables already."""
+    return sorted(report.chosen.values(), key=lambda run: run.run_id)
 
 
-def best_run(report: Report, unit: Unit) -> Run:
-    """Return the unit's run with the lowest test regret."""
-    return min(report.chosen_runs(unit), key=lambda run: (run.test_regret, run.run_id))
+def blocks(frame: pl.DataFrame) -> Iterator[tuple[str, slice]]:
+    """Yield each run's rows of a frame in which they stand together.
+
+    A slice of an array is a hundred times cheaper than a frame of its own.
+    """
+    stop = 0
+    for row in frame["run_id"].rle().struct.unnest().iter_rows(named=True):
+        start, stop = stop, stop + row["len"]
+        yield str(row["value"]), slice(start, stop)
+
+
+def best_run(runs: Iterable[Run]) -> Run:
+    """Return the run with the lowest test regret."""
+    return min(runs, key=lambda run: (run.test_regret, run.run_id))

@@ -40,6 +40,19 @@ def test_every_table_is_shown(folder, capfd, name):
     assert capfd.readouterr().out.strip()
 
 
+def test_a_long_table_is_printed_plainly_with_all_its_rows(folder, capfd, monkeypatch):
+    from dglbench.cli import report as verb
+
+    monkeypatch.setattr(verb, "_RICH_ROWS", 2)
+    assert report(folder, "--table", "leaderboard") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == "matching-10"
+    rows = lines[2:5]
+    assert {row.split()[0] for row in rows} == {"Two-stage", "SPO+", "DGL-1"}
+    ends = {row.index(")") for row in rows}
+    assert len(ends) == 1, "numbers are flush right"
+
+
 def test_tables_go_to_files(folder, tmp_path, capfd):
     assert report(folder, "--table", "all", "--format", "csv", "--out", tmp_path / "new") == 0
     assert {file.stem for file in (tmp_path / "new").iterdir()} == set(TABLES)

@@ -384,7 +384,12 @@ def test_the_retime_command_plans_the_same_runs(tmp_path, capfd):
     assert dgl in planned
 
 
-def test_a_sweep_is_reproduced_by_its_own_file(tmp_path):
-    make_run(tmp_path, "spo")
+def test_a_sweep_is_reproduced_by_its_own_file_other_runs_by_theirs(tmp_path):
+    swept = make_run(tmp_path, "spo")
+    make_run(tmp_path, "dgl-1")
     (tmp_path / "sweep-abc.toml").write_text('methods = ["spo"]\n')
-    assert reproduce(load(tmp_path)) == ["dglbench sweep --config sweep-abc.toml --out results"]
+    (tmp_path / "sweep-abc.json").write_text(json.dumps({"groups": [{"run_id": swept.name}]}))
+    first, second = reproduce(load(tmp_path))
+    assert first == "dglbench sweep --config sweep-abc.toml --out results"
+    assert second.startswith("dglbench train matching")
+    assert "--method dgl-1" in second

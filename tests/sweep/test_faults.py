@@ -135,7 +135,7 @@ def test_a_worker_killed_from_outside_costs_nothing(
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> None:
     out = tmp_path / "out"
-    wishes = {**ONE, "methods": "two-stage,slow,spo", "epochs": 12, "jobs": jobs, "out": out}
+    wishes = {**ONE, "methods": "two-stage,slow,spo", "epochs": 60, "jobs": jobs, "out": out}
     process = start("sweep", *words(**wishes))
     wait_for(lambda: list(out.glob("*-two-stage-*")))
     time.sleep(0.3)
@@ -146,7 +146,7 @@ def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> 
     assert "Traceback" not in errors
     assert states(out)["slow"] == "interrupted"
     assert leftovers(out) == []
-    resumed = run_sweep(tiny_plan(out, **{**ONE, "methods": "two-stage", "epochs": 12}), Silent())
+    resumed = run_sweep(tiny_plan(out, **{**ONE, "methods": "two-stage", "epochs": 60}), Silent())
     assert resumed.counts == {"skipped": 1}
 
 

@@ -1,0 +1,120 @@
+"""What is on the clock: a predictor and a method that train epoch after epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dglbench.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.methods.base import Batch, Constraints, Method, Training
+from dglbench.plugins import find_method, find_task
+from dglbench.runs import RunSpec
+from dglbench.solvers import make_solver
+from dglbench.solvers.quadratic import QuadraticLayer
+from dglbench.streams import stream
+from dglbench.task import Dataset
+from dglbench.warm_start import WarmStart, fresh_predictor
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Diverged", "Learner"]
+
+
+class Diverged(ArithmeticError):  # noqa: N818 - an end, not an error
+    """The loss is no longer a finite number."""
+
+
+class Learner:
+    """A predictor, a method and their data, with the clock and ledger that watch them."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        dataset: Dataset,
+        warm_start: WarmStart | None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        import torch
+
+        self.spec, self.dataset = spec, dataset
+        self.clock, self.ledger = clock or Clock(), Ledger()
+        task = find_task(spec.data.task)
+        self.scale = task.label_scale(dataset)
+        self.constraints = Constraints(dataset.problem)
+        rows = dataset.rows("train")
+        self.features = torch.from_numpy(dataset.features[rows])
+        self.labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.predictor = fresh_predictor(task, dataset)
+        if warm_start:
+            warm_start.apply(self.predictor)
+        self.method: Method = find_method(spec.method).cls(spec.options)
+        self._solver = MeteredSolver(
+            make_solver(spec.solver, task, dataset.problem), self.clock, self.ledger
+        )
+        self._draws = stream(spec.data.seed, "batches")
+        self._epochs = 0
+
+    def set_up(self) -> float:
+        """Do what is done once before training, and return the seconds it took."""
+        import torch
+
+        # Torch's own first-call costs are not the method's: paid before the clock starts.
+        torch.autograd.backward(self.predictor(self.features[:1]).sum())
+        self.predictor.zero_grad(set_to_none=True)
+        self._optimiser = torch.optim.Adam(
+            self.predictor.parameters(), lr=self.spec.options.lr, fused=True
+        )
+        self.clock.start()
+        self.method.prepare(
+            Training(self.constraints, self.labels, self._solver, self._timed, self._layer)
+        )
+        return self.clock.stop()
+
+    def epoch(self, after_batch: Callable[[], None] | None = None) -> tuple[float, float]:
+        """Train one epoch; return its mean loss and its seconds on the clock.
+
+        ``after_batch`` may raise to end the run.
+        """
+        import torch
+
+        order = torch.from_numpy(self._draws.permutation(len(self.labels)))
+        phase, total = self.clock.phase, 0.0
+        self.clock.start()
+        self.method.start_epoch(self._epochs)
+        for rows in torch.split(order, self.spec.protocol.batch_size):
+            labels, features = self.labels[rows], self.features[rows]
+            with phase("predict"):
+                predictions = self.predictor(features) / self.scale
+            loss = self.method.loss(Batch(rows, predictions, labels))
+            with phase("backward"):
+                self._optimiser.zero_grad(set_to_none=True)
+                torch.autograd.backward(loss)
+                self._optimiser.step()
+            value = float(loss.detach())
+            if not math.isfinite(value):
+                raise Diverged(f"the loss became {value} in epoch {self._epochs + 1}")
+            total += value * len(rows)
+            if after_batch is not None:
+                after_batch()
+        seconds = self.clock.stop()
+        self._epochs += 1
+        return total / len(order), seconds
+
+    def predict(self) -> torch.Tensor:
+        """Return ŷ of every training instance in scaled units, without gradient."""
+        import torch
+
+        with torch.no_grad():
+            predictions: torch.Tensor = self.predictor(self.features) / self.scale
+            return predictions
+
+    def _timed(self) -> torch.Tensor:
+        with self.clock.phase("predict"):
+            return self.predict()
+
+    def _layer(self, mu: float) -> MeteredLayer:
+        layer = QuadraticLayer(self.dataset.problem, mu, self.spec.threads)
+        return MeteredLayer(layer, self.clock, self.ledger)

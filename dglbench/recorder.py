@@ -1,0 +1,176 @@
+"""What is off the clock: judging a learner, keeping its best epoch, logging it all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dglbench import logs
+from dglbench.diagnostics import dual_health, regret_bound
+from dglbench.evaluation import Evaluator, Outcome, bootstrap_interval
+from dglbench.learner import Diverged, Learner
+from dglbench.problem import Array
+from dglbench.warm_start import WarmStart, saved_state
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """The logs of one run as they grow, and the epoch with the lowest validation regret."""
+
+    def __init__(self, learner: Learner, evaluator: Evaluator) -> None:
+        self._learner, self._evaluator = learner, evaluator
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in logs.TABLES}
+        self._start_regret: dict[str, float] = {}
+        self._best_test: Outcome | None = None
+        self._refreshed = 0
+        self.elapsed_s = 0.0
+        self.best: dict[str, Any] | None = None
+        self.best_weights: bytes | None = None
+
+    def log_lap(self, epoch: int, loss: float, seconds: float) -> None:
+        """Log the set-up (epoch 0) or an epoch that has just ended on the clock."""
+        self.elapsed_s += seconds
+        lap = self._learner.ledger.lap()
+        self._refreshed = lap["refresh"]
+        self._rows["timing"].append(
+            {
+                "epoch": epoch,
+                "loss": loss,
+                **{f"{name}_s": spent for name, spent in self._learner.clock.seconds.items()},
+                "epoch_s": seconds,
+                "elapsed_s": self.elapsed_s,
+                **{f"solves_{name}": lap[name] for name in ("label", "train", "refresh")},
+            }
+        )
+
+    def evaluate(self, epoch: int) -> bool:
+        """Judge the predictor on both splits; True if its validation regret is the best so far."""
+        learner = self._learner
+        outcomes: dict[str, Outcome] = {}
+        for split, judge in self._evaluator.splits.items():
+            predictions = judge.predict(learner.predictor)
+            if not np.isfinite(predictions).all():
+                raise Diverged(f"predictions are not finite after epoch {epoch}")
+            outcomes[split] = judge.judge(predictions)
+            learner.ledger.count("evaluate", len(predictions))
+            row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}
+            self._rows["regret"].append({**row, **outcomes[split].metrics()})
+            if split == "val":
+                self._log_bound(epoch, predictions, outcomes[split])
+        self._log_duals(epoch)
+        metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
+        if epoch == 0:
+            self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
+        regret = metrics["val"]["relative_regret"]
+        better = self.best is None or regret < self.best["val"]["relative_regret"]
+        if better:
+            solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
+            self.best = {"epoch": epoch, "elapsed_s": self.elapsed_s, "solves": solves, **metrics}
+            self._best_test = outcomes["test"]
+            self.best_weights = saved_state(learner.predictor)
+        return better
+
+    @property
+    def val_regret(self) -> float:
+        """Validation relative regret at the last evaluation."""
+        last = next(row for row in reversed(self._rows["regret"]) if row["split"] == "val")
+        return float(last["relative_regret"])
+
+    def phase_seconds(self) -> dict[str, float]:
+        """Return the training seconds so far, by phase."""
+        return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in logs.PHASES}
+
+    def summary(self, warm_start: WarmStart | None) -> dict[str, Any]:
+        """Return the figures of ``status.json``."""
+        learner, timing = self._learner, self._rows["timing"]
+        selected = None
+        if self.best is not None and self._best_test is not None:
+            interval = bootstrap_interval(self._best_test.relative)
+            selected = {**self.best, "test": {**self.best["test"], "relative_regret_ci": interval}}
+        warm = None
+        if warm_start:
+            warm = {
+                **{name: warm_start.info[name] for name in ("id", "seconds", "epochs")},
+                **{f"{split}_relative_regret": r for split, r in self._start_regret.items()},
+            }
+        dataset = learner.dataset
+        return {
+            "epochs_run": max((row["epoch"] for row in timing), default=0),
+            "selected_epoch": selected["epoch"] if selected else None,
+            "setup_s": timing[0]["epoch_s"] if timing else None,
+            "train_s": self.elapsed_s,
+            "solves": dict(learner.ledger.total),
+            **(learner.method.notes() if timing else {}),
+            "instances": {split: len(dataset.rows(split)) for split in ("train", "val", "test")},
+            "groups": dataset.problem.groups,
+            "options": dataset.problem.options,
+            "label_scale": learner.scale,
+            "warm_start": warm,
+            "selected": selected,
+        }
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the logged tables that have rows, with their schemas."""
+        import pyarrow as pa
+
+        rows = dict(self._rows)
+        if self._best_test is not None:
+            outcome, instances = self._best_test, self._evaluator.splits["test"].instances
+            rows["decisions"] = [
+                {"instance": int(i), "optimal_value": o, "achieved_value": a, "regret": r}
+                for i, o, a, r in zip(
+                    instances, outcome.optimal, outcome.achieved, outcome.regret, strict=True
+                )
+            ]
+        return {
+            name: pa.Table.from_pylist(rows[name], schema=schema)
+            for name, schema in logs.TABLES.items()
+            if rows[name]
+        }
+
+    def _log_duals(self, epoch: int) -> None:
+        learner = self._learner
+        in_use = learner.method.current_duals()
+        if in_use is None:
+            return
+        predictions = learner.predict()
+        relaxed = self._evaluator.solver.relax(predictions)
+        learner.ledger.count("evaluate", len(predictions))
+        optimal = (predictions * relaxed).sum(dim=(1, 2))
+        self._rows["duals"].append(
+            {
+                "epoch": epoch,
+                **dual_health(learner.constraints, predictions, in_use, optimal),
+                "share_refreshed": self._refreshed / len(predictions),
+            }
+        )
+
+    def _log_bound(self, epoch: int, predictions: Array, outcome: Outcome) -> None:
+        """Log Theorem 1's right-hand side for methods with a temperature and duals."""
+        import torch
+
+        learner, solver = self._learner, self._evaluator.solver
+        tau = getattr(learner.spec.options, "tau", None)
+        if tau is None or learner.method.current_duals() is None:
+            return
+        labels = torch.from_numpy(self._evaluator.splits["val"].labels) / learner.scale
+        scaled = torch.from_numpy(predictions) / learner.scale
+        if epoch == 0:
+            self._label_duals = solver.duals(labels)
+        terms = regret_bound(
+            learner.constraints, labels, scaled, self._label_duals, solver.duals(scaled), tau
+        )
+        learner.ledger.count("evaluate", len(scaled))
+        self._rows["bound"].append(
+            {
+                "epoch": epoch,
+                "split": "val",
+                "regret": float(outcome.regret.mean()) / learner.scale,
+                **{name: float(values.mean()) for name, values in terms.items()},
+            }
+        )

@@ -1,0 +1,102 @@
+"""Every command and every example in the README, executed as a reader would.
+
+A sweep that would take long is planned instead of run; `make` targets are resolved
+without running them (this is `make test`); the cluster's commands are run for real
+in tests/sweep.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def plugin_path(tmp_path_factory):
+    """The README's two examples, installed as a package would be."""
+    root = tmp_path_factory.mktemp("plugins")
+    task, method = blocks("python")
+    (root / "offers.py").write_text(task)
+    (root / "perturbed.py").write_text(method)
+    info = root / "examples-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n")
+    points = "\n".join(blocks("toml"))
+    points = re.sub(r'\[project\.entry-points\."(.+)"\]', r"[\1]", points).replace('"', "")
+    (info / "entry_points.txt").write_text(points)
+    return root
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reader")
+
+
+def run(words, folder, plugin_path):
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(plugin_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_every_dglbench_command_runs_in_the_order_shown(folder, plugin_path):
+    shown = [words for words in commands() if words[0] == "dglbench"]
+    assert len(shown) >= 9
+    for words in shown:
+        arguments = words[:]
+        if words[1] == "sweep":
+            arguments = [word for word in words if not word.startswith("tcp:")]
+            arguments = [word for word in arguments if word != "--scheduler"]
+            arguments += [] if "--plan" in words else ["--plan"]
+        done = run(arguments, folder, plugin_path)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
+    made = {path.name for path in folder.iterdir()}
+    assert {"data", "results", "report.html"} <= made
+
+
+def test_every_other_command_exists():
+    for words in commands():
+        if words[0] == "make":
+            done = subprocess.run(
+                ["make", "-n", words[1]], cwd=ROOT, capture_output=True, check=False
+            )
+            assert done.returncode == 0
+        elif words[0] == "dask":
+            assert words[1] in ("scheduler", "worker")
+        else:
+            assert words[0] == "dglbench"
+
+
+def test_every_file_it_points_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(
+        r"python (benchmarks/\w+\.py)", README
+    )
+    assert links
+    for link in links:
+        assert (ROOT / link).is_file(), link
+
+
+@pytest.mark.parametrize("source", blocks("python"))
+def test_examples_are_short(source):
+    assert len(source.splitlines()) <= 50
