@@ -5,7 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format benchmark clean
+.PHONY: help install demo test test-all check format benchmark peers clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,8 +37,12 @@ format: install ## put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-benchmark: install ## time the solvers beside models rebuilt for each instance
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+benchmark: install ## time solvers, methods, sweep and report side by side
+	for name in solvers methods sweep report; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+peers: install ## time SPO+ beside PyEPO on the SEMO data (DGLBENCH_SEMO_FILE)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[peers]'
+	$(BIN)/python benchmarks/peers.py
 
 clean: ## remove caches and the demo, keep .venv, data/ and results/
 	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

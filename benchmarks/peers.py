@@ -104,6 +104,7 @@ class Peer:
         self.label_s = time.perf_counter() - started
         self.solutions, self.optima = labelled.sols.double(), labelled.objs.double()
         self.loss = SPOPlus(self.model, solve_ratio=solve_ratio, dataset=labelled)
+        # PyEPO leaves this unseeded; it decides at which steps a cached loss solves.
         self.loss._branch_rng = np.random.RandomState(SEED)
         self.predictor = find_task("knapsack").predictor(run.dataset)
         self.predictor.load_state_dict(run.predictor.state_dict())
@@ -311,8 +312,12 @@ def main() -> int:
     turns, qptl_turns = (5, 1) if arguments.quick else (40, 3)
     torch.set_num_threads(1)
     console = Console()
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        console.print(f"The machine is busy (load {load:.1f} on {cores} cores): trust no ratio.")
     try:
         document, bars = compare(turns, qptl_turns, console)
+        document["load_average"] = load
     except DglbenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

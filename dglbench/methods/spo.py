@@ -51,5 +51,5 @@ class SpoPlus(Method):
         spread = 2 * batch.predictions - batch.labels
         worst = self._oracle(spread.detach(), purpose="train")
         # Written so that autograd yields exactly the subgradient: both x are constants.
-        gap = spread * (worst - self._best[batch.rows])
-        return gap.sum(dim=(1, 2)).mean()
+        lead = worst - self._best[batch.rows]
+        return spread.flatten().dot(lead.flatten()) / len(batch.rows)

@@ -28,12 +28,8 @@ MOST_BYTES = 2**28
 class Ranking(NamedTuple):
     """Items of each instance in falling order of value a unit of weight."""
 
-    order: npt.NDArray[np.intp]
-    """(K, n): the item at each rank; the first one wins a tie."""
     ratio: Array
     """(K, n): v/w at each rank; infinite for items without weight, 0 for those without gain."""
-    weight: Array
-    """(K, n): weight at each rank, 0 for items that are never taken."""
     used: Array
     """(K, n): weight of all items up to and including each rank."""
 
@@ -70,6 +66,9 @@ class BatchedKnapsack(Solver):
                 "leave (weight 0); use the ortools solver."
             )
         self._weights = problem.A[0, :, 0]
+        self._weightless = self._weights == 0
+        # Stands in for the weights where they divide: 0/0 must not come up.
+        self._divisor = np.where(self._weightless, 1.0, self._weights)
         self._capacity = max(float(problem.b[0]), 0.0)
         self._units = integer_knapsack(problem)
 
@@ -78,15 +77,19 @@ class BatchedKnapsack(Solver):
         return OrtoolsSolver(self.problem)
 
     def _relax(self, values: Array) -> Array:
+        # SPO+ asks this of small batches at every step, where each numpy call counts.
         gain = values[:, :, 0] - values[:, :, 1]
-        ranking = self._rank(gain)
-        left = self._capacity - (ranking.used - ranking.weight)
-        # An item without weight is taken whole, whatever is left: 0/0 must not come up.
-        share = np.clip(left / np.where(ranking.weight > 0, ranking.weight, 1.0), 0.0, 1.0)
-        share = np.where(ranking.weight > 0, share, 1.0)
-        take = np.empty_like(gain)
-        np.put_along_axis(take, ranking.order, share, axis=1)
-        return _both_options(np.where(gain > 0, take, 0.0))
+        useful = gain > 0
+        order = self._order(self._ratio(gain, useful))
+        order += np.arange(0, gain.size, gain.shape[1])[:, None]  # positions in the flat arrays
+        weight = np.where(useful, self._weights, 0.0).take(order)
+        left = np.empty(gain.size)
+        left[order] = self._capacity - (weight.cumsum(axis=1) - weight)
+        share = left.reshape(gain.shape) / self._divisor
+        np.minimum(np.maximum(share, 0.0, out=share), 1.0, out=share)
+        if self._weightless.any():
+            share[:, self._weightless] = 1.0  # taken whole, whatever is left
+        return _both_options(np.where(useful, share, 0.0))
 
     def _duals(self, values: Array) -> Array:
         ranking = self._rank(values[:, :, 0] - values[:, :, 1])
@@ -113,13 +116,23 @@ class BatchedKnapsack(Solver):
         return _both_options(take.astype(np.float64))
 
     def _rank(self, gain: Array) -> Ranking:
-        weightless = self._weights == 0
-        ratio = np.where(weightless, np.inf, gain / np.where(weightless, 1.0, self._weights))
-        ratio = np.where(gain > 0, ratio, 0.0)
-        order = np.argsort(-ratio, axis=1, kind="stable")
+        ratio = self._ratio(gain, gain > 0)
+        order = self._order(ratio)
         ratio = np.take_along_axis(ratio, order, axis=1)
         weight = np.where(ratio > 0, self._weights[order], 0.0)
-        return Ranking(order, ratio, weight, np.cumsum(weight, axis=1))
+        return Ranking(ratio, np.cumsum(weight, axis=1))
+
+    def _ratio(self, gain: Array, useful: Mask) -> Array:
+        """Value a unit of weight (K, n): infinite without weight, 0 without gain."""
+        ratio: Array = np.where(useful, gain / self._divisor, 0.0)
+        if self._weightless.any():
+            ratio[useful & self._weightless] = np.inf
+        return ratio
+
+    @staticmethod
+    def _order(ratio: Array) -> npt.NDArray[np.intp]:
+        """Return the item at each rank (K, n); the first one wins a tie."""
+        return (-ratio).argsort(axis=1, kind="stable")
 
 
 def _best_subsets(gain: Array, weights: npt.NDArray[np.int64], capacity: int) -> Mask:
@@ -143,4 +156,7 @@ def _best_subsets(gain: Array, weights: npt.NDArray[np.int64], capacity: int) ->
 
 
 def _both_options(take: Array) -> Array:
-    return np.stack([take, 1.0 - take], axis=2)
+    x = np.empty((*take.shape, 2))
+    x[:, :, 0] = take
+    np.subtract(1.0, take, out=x[:, :, 1])
+    return x

@@ -50,7 +50,7 @@ def _killed_and_resumed(start: Any, out: Path, kills: int, jobs: int) -> None:
     [
         (2, 1),
         pytest.param(10, 1, marks=pytest.mark.slow),
-        pytest.param(10, 2, marks=pytest.mark.slow),
+        pytest.param(3, 2, marks=pytest.mark.slow),
     ],
 )
 def test_a_driver_killed_at_random_moments_resumes_to_the_same_results(
