@@ -15,6 +15,8 @@ from hypothesis import settings
 # Before numpy is imported, as the command line does: tests run side by side.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# pytest-xdist gives its workers a narrow terminal, which would fold what tests look for.
+os.environ.pop("COLUMNS", None)
 
 # A busy machine is slow, not wrong.
 settings.register_profile("dglbench", deadline=None)
