@@ -78,7 +78,8 @@ def run(
         typer.Option(help="Stop a run after this many seconds.", rich_help_panel=_HOW),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(help="Runs at the same time, on this machine.", rich_help_panel=_HOW)
+        int,
+        typer.Option(min=1, help="Runs at the same time, on this machine.", rich_help_panel=_HOW),
     ] = 1,
     scheduler: Annotated[
         str | None,

@@ -249,11 +249,14 @@ class _Lines(_Silent):
     def __init__(self) -> None:
         super().__init__()
         self._last = time.monotonic()
+        self._told_skipped = False
 
     def left(self, seconds: float | None) -> None:
         super().left(seconds)
-        if self.counts["skipped"] and sum(self.counts.values()) == self.counts["skipped"]:
-            console.note(self._summary())
+        if not self._told_skipped:
+            self._told_skipped = True
+            if self.counts["skipped"]:
+                console.note(self._summary())
 
     def news(self, key: str, news: News) -> None:
         if time.monotonic() - self._last >= _LINE_EVERY_S:
@@ -321,7 +324,7 @@ class _Live(_Silent):
             f", {self.counts['skipped']} skipped",
         )
         left = ""
-        if self.left_s is not None:
+        if self.left_s is not None and ended < self.total:
             passed = time.monotonic() - self._told_at
             left = f"about {console.duration(max(self.left_s - passed, 0.0))} left"
         bar = ProgressBar(total=max(self.total, 1), completed=ended, width=30)

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
@@ -52,7 +52,6 @@ class Scalars:
     seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
-    search: Annotated[Search | None, Doc("how a grid is searched")] = None
     time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
 
 
@@ -61,6 +60,8 @@ class Layer(Scalars):
     """One source of wishes; None or empty where it has none."""
 
     origin: str = "the command line"
+    search: Search | None = None
+    """How the search space is tried; ``"none"`` is a wish, None is the lack of one."""
     set: Mapping[str, Any] = field(default_factory=dict)
     """Task settings; under a task's or setting's name those for it alone."""
     option: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +96,7 @@ def from_file(path: Path) -> Layer:
 def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
     """Check the keys of a document and the values of those that are not tables."""
     names = {field.name for field in dataclasses.fields(Scalars)}
-    allowed = [*names, *_TABLES, "setting", *_PROTOCOL]
+    allowed = [*names, *_TABLES, "search", "setting", *_PROTOCOL]
     for key in document:
         if key not in allowed:
             raise SweepError(
@@ -113,6 +114,11 @@ def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:
         raise SweepError(str(error)) from error
+    search = document.get("search")
+    if search not in (None, *get_args(Search)):
+        raise SweepError(
+            f"{origin}: search must be one of {', '.join(get_args(Search))}, got {search!r}."
+        )
     protocol = {key: value for key, value in document.items() if key in _PROTOCOL}
     settings = document.get("setting", [])
     _check_settings(settings, origin)
@@ -121,6 +127,7 @@ def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
     return Layer(
         **{name: getattr(scalars, name) for name in names},
         origin=origin,
+        search=search,
         set=dict(document.get("set", {})),
         option=dict(document.get("option", {})),
         protocol={

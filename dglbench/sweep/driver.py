@@ -19,7 +19,7 @@ from dglbench.runs import RunRecord, RunSpec, clean_partial, write_run
 from dglbench.sweep import book
 from dglbench.sweep.claims import Claims
 from dglbench.sweep.interrupts import Interrupts
-from dglbench.sweep.jobs import Ended, Executor, Job, Listener, broken_record
+from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
 from dglbench.sweep.pace import Pace
 from dglbench.sweep.plan import Plan, wanted
 from dglbench.sweep.search import GroupSearch
@@ -29,6 +29,7 @@ from dglbench.warm_start import WarmStart, warm_start_id
 __all__ = ["Driver", "Outcome"]
 
 _POLL_S = 0.25
+_SHOW_S = 1.0
 _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
 _FAILED = ("failed", "timeout", "diverged")
 
@@ -49,13 +50,25 @@ class Driver:
     """One sweep on its way."""
 
     plan: Plan
-    executor: Executor
     interrupts: Interrupts
     claims: Claims
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
+    executor: Executor = field(init=False)
+    """Whoever does the work; given before `run`, because it tells its news to `hear`."""
     counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.plan.survey)
+        self._shown = 0.0
+
+    def hear(self, key: str, news: News) -> None:
+        """Pass on how far a run is."""
+        self._pace.hear(key, news.epoch)
+        self.listener.news(key, news)
+        if time.monotonic() - self._shown > _SHOW_S:
+            self._show_left()
 
     def run(self) -> Outcome:
         """Run everything that is to be run."""
@@ -63,7 +76,6 @@ class Driver:
         self._began = time.time()
         self._units = self.plan.searches()
         self._all = [search for unit in self._units for search in unit]
-        self._pace = Pace(self.plan.survey)
         self._warm: dict[str, WarmStart | BaseException] = {}
         self._warm_names: dict[int, str] = {}
         self._active: dict[str, GroupSearch | None] = {}  # None for a warm start
@@ -243,4 +255,5 @@ class Driver:
         self.executor.finish_early()
 
     def _show_left(self) -> None:
+        self._shown = time.monotonic()
         self.listener.left(self._pace.left(self._all, max(self.executor.slots, 1)))

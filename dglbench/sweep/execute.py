@@ -27,6 +27,10 @@ def run_sweep(
     """Run what a plan has left to run, in this process or on Dask workers."""
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
+    if jobs > 1 and scheduler:
+        raise SweepError(
+            "--jobs starts workers here, --scheduler uses those of a cluster; give one."
+        )
     try:
         plan.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -40,16 +44,15 @@ def run_sweep(
             listener.tell(
                 f"the file system of {plan.out} has no locks: run only one sweep at a time in it."
             )
-        executor = _executor(plan, listener, interrupts, jobs, scheduler)
         driver = Driver(
             plan=plan,
-            executor=executor,
             interrupts=interrupts,
             claims=claims,
             listener=listener,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
         )
+        executor = driver.executor = _executor(driver, jobs, scheduler)
         try:
             outcome = driver.run()
         except BaseException:
@@ -59,11 +62,9 @@ def run_sweep(
         return outcome
 
 
-def _executor(
-    plan: Plan, listener: Listener, interrupts: Interrupts, jobs: int, scheduler: str | None
-) -> Executor:
+def _executor(driver: Driver, jobs: int, scheduler: str | None) -> Executor:
     if jobs == 1 and scheduler is None:
-        return InProcess(interrupts, listener.news)
+        return InProcess(driver.interrupts, driver.hear)
     from dglbench.sweep.cluster import Cluster
 
-    return Cluster(plan, listener, jobs=jobs, scheduler=scheduler)
+    return Cluster(driver.plan, driver.hear, driver.listener.tell, jobs=jobs, scheduler=scheduler)

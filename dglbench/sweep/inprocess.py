@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -85,8 +86,8 @@ class InProcess:
 @contextmanager
 def _alarm(time_limit: float | None) -> Iterator[None]:
     """Stop a run that does not look at its time limit; code outside Python ends first."""
-    if time_limit is None:
-        yield
+    if time_limit is None or threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set an alarm
         return
 
     def ring(number: int, frame: FrameType | None) -> None:

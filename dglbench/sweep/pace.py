@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from statistics import fmean
 
@@ -13,39 +14,59 @@ __all__ = ["Pace"]
 
 
 class Pace:
-    """Seconds per epoch by setting and method, of this sweep and of the folder."""
+    """Seconds per epoch by setting and method: of running runs, of ended ones, of the folder."""
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
-        self._here: dict[tuple[str, str], list[float]] = {}
+        self._ended: dict[tuple[str, str], list[float]] = {}
+        self._first: dict[str, tuple[float, int]] = {}
+        self._last: dict[str, tuple[float, int]] = {}
+
+    def hear(self, run_id: str, epoch: int) -> None:
+        """Learn from a run that has come further."""
+        now = (time.monotonic(), epoch)
+        self._first.setdefault(run_id, now)
+        self._last[run_id] = now
 
     def add(self, record: RunRecord) -> None:
         """Learn from a run that ended."""
+        self._first.pop(record.spec.run_id, None)
+        self._last.pop(record.spec.run_id, None)
         if record.state == "done":
             per_epoch = float(record.status["wall_s"]) / max(int(record.status["epochs_run"]), 1)
-            self._here.setdefault((record.spec.setting, record.spec.method), []).append(per_epoch)
+            self._ended.setdefault((record.spec.setting, record.spec.method), []).append(per_epoch)
 
     def left(self, searches: Iterable[GroupSearch], slots: int) -> float | None:
-        """Estimate the seconds until all is done; None while nothing has ended.
+        """Estimate the seconds until all is done; None while nothing is known.
 
         A method that nothing is known of counts as the mean of those that are known.
         """
-        known, unknown = [], 0
+        known: list[float] = []
+        unknown = 0
         for search in searches:
-            for spec in (*search.pending.values(), *search.running.values()):
-                seconds = self._seconds(spec)
-                unknown += seconds is None
-                known += [] if seconds is None else [seconds]
-        if not known and not unknown:
-            return 0.0
-        rates = [rate for rates in self._here.values() for rate in rates]
-        if unknown and not known and not rates:
+            running = {run_id: self._rate(run_id) for run_id in search.running}
+            live = [rate for rate in running.values() if rate is not None]
+            for run_id, spec in (*search.running.items(), *search.pending.items()):
+                rate = running.get(run_id) or (fmean(live) if live else self._known_rate(spec))
+                if rate is None:
+                    unknown += 1
+                    continue
+                done = self._last.get(run_id, (0.0, 0))[1]
+                known.append(rate * (spec.protocol.epochs - done))
+        if unknown and not known:
             return None
-        mean = fmean(known) if known else fmean(rates)
-        return (sum(known) + unknown * mean) / slots
+        return (sum(known) + unknown * (fmean(known) if known else 0.0)) / slots
 
-    def _seconds(self, spec: RunSpec) -> float | None:
-        here = self._here.get((spec.setting, spec.method))
-        if here:
-            return fmean(here) * spec.protocol.epochs
-        return self._survey.seconds(spec)
+    def _rate(self, run_id: str) -> float | None:
+        """Seconds an epoch takes in a run that is under way."""
+        if run_id not in self._first:
+            return None
+        (began, first), (now, last) = self._first[run_id], self._last[run_id]
+        return (now - began) / (last - first) if last > first else None
+
+    def _known_rate(self, spec: RunSpec) -> float | None:
+        ended = self._ended.get((spec.setting, spec.method))
+        if ended:
+            return fmean(ended)
+        seconds = self._survey.seconds(spec)
+        return None if seconds is None else seconds / spec.protocol.epochs

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import pickle
-import signal
 import threading
 import time
 from collections.abc import Mapping
@@ -72,11 +71,6 @@ class OtherCode:
     """The worker would compute something else than the driver asked for."""
 
     why: str
-
-
-def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C in the terminal to the driver; called by Dask when a worker starts."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def ask_to_finish(topic: str) -> None:

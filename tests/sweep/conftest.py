@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,20 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(plugins: Path, tmp_path: Path) -> Any:
     """Start ``dglbench`` as a process of its own; what still runs at the end is killed."""
     begun: list[subprocess.Popen[str]] = []
-    path = os.pathsep.join(filter(None, [str(plugins), os.environ.get("PYTHONPATH", "")]))
-    env = {**os.environ, "PYTHONPATH": path, "DIES_ONCE": str(tmp_path / "died")}
+    inherited = os.environ.get("PYTHONPATH", "")
 
-    def start_process(*arguments: object, program: tuple[str, ...] = ("-m", "dglbench")) -> Any:
+    def start_process(
+        *arguments: object,
+        program: tuple[str, ...] = ("-m", "dglbench"),
+        env: Mapping[str, object] | None = None,
+    ) -> subprocess.Popen[str]:
+        given = {key: str(value) for key, value in (env or {}).items()}
+        path = os.pathsep.join(filter(None, [given.pop("PYTHONPATH", str(plugins)), inherited]))
+        marks = {"DIES_ONCE": str(tmp_path / "died"), "HANGS": str(tmp_path / "hung")}
+        extra = {"PYTHONPATH": path, **marks, **given}
         process = subprocess.Popen(
             [sys.executable, *program, *map(str, arguments)],
-            env=env,
+            env={**os.environ, **extra},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

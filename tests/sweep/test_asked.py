@@ -85,6 +85,12 @@ def test_a_given_option_leaves_the_search_space() -> None:
     assert plan.fixed["tau"] == 0.5
 
 
+def test_searching_nothing_is_a_wish_too() -> None:
+    sweep = resolved({"search": "none"}, preset="grid")
+    assert sweep.search == "none"
+    assert not any(plan.space for plan in sweep.settings[0].methods)
+
+
 @pytest.mark.parametrize("preset", ["paper", "quick", "grid"])
 def test_a_saved_sweep_is_the_same_sweep(preset: str, tmp_path: Path) -> None:
     sweep = resolved({"time_limit": 60.5, "seeds": [5]}, preset=preset)

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, wait_for, words
 
@@ -20,7 +21,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def cluster(start: Any, tmp_path: Path, *worker_words: str, workers: int = 2) -> str:
+def cluster(start: Any, tmp_path: Path, *worker_words: str, workers: int = 2, **env: object) -> str:
     """Start a scheduler and workers as separate processes."""
     address = f"tcp://127.0.0.1:{free_port()}"
     port = address.rpartition(":")[2]
@@ -28,7 +29,7 @@ def cluster(start: Any, tmp_path: Path, *worker_words: str, workers: int = 2) ->
     start("scheduler", "--port", port, "--host", "127.0.0.1", "--no-dashboard", program=dask)
     for _ in range(workers):
         directory = ("--local-directory", tmp_path / "dask", "--no-dashboard")
-        start("worker", address, *worker_words, *directory, program=dask)
+        start("worker", address, *worker_words, *directory, program=dask, env=env)
     return address
 
 
@@ -77,8 +78,56 @@ def test_workers_with_several_threads_are_refused(start: Any, tmp_path: Path) ->
     assert "dask worker --nthreads 1" in errors
 
 
+@pytest.mark.slow
+def test_workers_are_sent_the_data_they_cannot_make(start: Any, tmp_path: Path) -> None:
+    # Whoever has the variable draws other data under the same settings.
+    task = "from dglbench_tasks.matching import Matching\nimport os\n"
+    task += "class Odd(Matching):\n    name = 'odd'\n    def generate(self, settings, seed):\n"
+    task += "        return super().generate(settings, seed + int(os.environ.get('ODD', 0)))\n"
+    root = tmp_path / "odd"
+    info = root / "odd-1.0.dist-info"
+    info.mkdir(parents=True)
+    (root / "odd.py").write_text(task)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[dglbench.tasks]\nodd = odd:Odd\n")
+    address = cluster(start, tmp_path, "--nthreads", "1", workers=1, ODD="1", PYTHONPATH=root)
+    wishes = {"tasks": "odd-4", "methods": "two-stage,spo", "seeds": "1"}
+    alone, away = tmp_path / "alone", tmp_path / "away"
+    for out, scheduler in ((alone, None), (away, address)):
+        process = start(
+            "sweep", *words(**wishes, out=out, scheduler=scheduler), env={"PYTHONPATH": root}
+        )
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    assert regrets(away) == regrets(alone)
+
+    # Its workers lack the plugin of the other tests: said before anything is spent.
+    process = start("sweep", *words(methods="slow", out=tmp_path / "no", scheduler=address))
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "there is no method 'slow'" in errors
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_is_one_sentence(start: Any, tmp_path: Path) -> None:
+    address = cluster(start, tmp_path, "--nthreads", "1", workers=1)
+    out = tmp_path / "out"
+    wishes = {"tasks": "matching-4", "seeds": "1", "methods": "two-stage,slow", "epochs": 500}
+    process = start("sweep", *words(**wishes, out=out, scheduler=address))
+    wait_for(lambda: list(out.glob("*-two-stage-*")))
+    port = int(address.rpartition(":")[2])
+    for connection in psutil.net_connections("tcp"):
+        if connection.laddr.port == port and connection.status == psutil.CONN_LISTEN:
+            psutil.Process(connection.pid).kill()
+    _, errors = process.communicate(timeout=90)
+    assert process.returncode == 2, errors
+    assert f"the connection to {address} was lost" in errors
+    assert "Traceback" not in errors
+    assert leftovers(out) == []
+
+
 def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dglbench.sweep import cluster as module
+    from dglbench.sweep import workers as module
 
     monkeypatch.setattr(module, "_CONNECT_S", 0.5)
     with pytest.raises(SweepError, match="there is no Dask scheduler at tcp://127"):
