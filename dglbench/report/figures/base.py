@@ -175,7 +175,7 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
         ticks = [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
         if len(ticks) >= 3:
             break
-    return ticks[:: max(1, math.ceil(len(ticks) / 6))]
+    return ticks[:: max(1, math.ceil(len(ticks) / 4))]
 
 
 def legend_rows(entries: int, width: float) -> Any:
