@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -140,4 +141,7 @@ def run(
             retry_failed=retry_failed,
             fail_fast=fail_fast,
         )
+    if outcome.interrupted:
+        # The process is on its way out; one more Ctrl-C should not change how it ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return show_outcome(planned, outcome, as_json=json)

@@ -46,6 +46,15 @@ class Hangs(TwoStage):
             except Exception:
                 pass
 
+class Stubborn(TwoStage):
+    summary = "never returns, and does not hear the first Ctrl-C"
+    def loss(self, batch):
+        open(os.environ["HANGS"], "w").close()
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            time.sleep(60)
+
 class Slow(TwoStage):
     summary = "takes its time"
     def loss(self, batch):
@@ -71,6 +80,7 @@ ENTRY_POINTS = """[dglbench.methods]
 raises = faulty:Raises
 nans = faulty:Nans
 hangs = faulty:Hangs
+stubborn = faulty:Stubborn
 slow = faulty:Slow
 dies = faulty:Dies
 dies-once = faulty:DiesOnce

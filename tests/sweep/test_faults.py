@@ -153,13 +153,13 @@ def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_twice_stops_now(start: Any, tmp_path: Path, jobs: int) -> None:
     out = tmp_path / "out"
-    process = start("sweep", *words(**ONE, methods="hangs", jobs=jobs, out=out))
+    process = start("sweep", *words(**ONE, methods="stubborn", jobs=jobs, out=out))
     wait_for((tmp_path / "hung").exists)
     began = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.5)
-    if process.poll() is None:  # in this process, the first one is enough
-        os.killpg(process.pid, signal.SIGINT)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
     assert process.wait(20) == 130, process.stderr.read()
     assert time.monotonic() - began < 10
     assert leftovers(out) == []
