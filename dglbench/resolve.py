@@ -24,6 +24,7 @@ from dglbench.task import Dataset, Task, TaskSpec
 __all__ = [
     "Loaded",
     "load_data",
+    "load_dataset",
     "paper_options",
     "resolve_data",
     "resolve_protocol",
@@ -105,12 +106,16 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
 
 @lru_cache(maxsize=4)
 def load_data(data: TaskSpec, file: Path | None = None) -> Loaded:
-    """Generate the data, or read it from a dataset file; kept for the next run of this process."""
-    task = find_task(data.task)
-    if file is None:
-        dataset = task.generate(data.settings, data.seed)
-    else:
-        from dglbench.dataset import read_dataset
+    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
+    dataset = load_dataset(data, file)
+    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
 
-        dataset = read_dataset(file)
-    return Loaded(dataset, Evaluator(task, dataset))
+
+@lru_cache(maxsize=4)
+def load_dataset(data: TaskSpec, file: Path | None = None) -> Dataset:
+    """Generate the data, or read it from a dataset file."""
+    if file is None:
+        return find_task(data.task).generate(data.settings, data.seed)
+    from dglbench.dataset import read_dataset
+
+    return read_dataset(file)

@@ -8,6 +8,7 @@ methods. Register a subclass of `Task` under the entry-point group
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -45,6 +46,23 @@ class TaskSpec:
     def setting_name(self) -> str:
         """A short name such as ``matching-50``."""
         return f"{self.task}-{self.settings.n}"
+
+    @property
+    def full_name(self) -> str:
+        """The short name and the settings that are not default, size aside."""
+        changed = (
+            f"{field.name}={_written(value)}"
+            for field in dataclasses.fields(self.settings)
+            for value in [getattr(self.settings, field.name)]
+            if field.name != "n" and value != field.default
+        )
+        return " ".join([self.setting_name, *changed])
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, eq=False)

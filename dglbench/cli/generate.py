@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,19 +78,7 @@ def run(
 
 def default_path(spec: TaskSpec) -> Path:
     """Name a dataset after its task, size, the settings that are not default, and seed."""
-    changed = [
-        f"{field.name}={_written(value)}"
-        for field in dataclasses.fields(spec.settings)
-        for value in [getattr(spec.settings, field.name)]
-        if field.name != "n" and value != field.default
-    ]
-    return Path("data") / f"{'-'.join([spec.setting_name, *changed])}-s{spec.seed}.parquet"
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(map(_written, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return Path("data") / f"{spec.full_name.replace(' ', '-')}-s{spec.seed}.parquet"
 
 
 def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:

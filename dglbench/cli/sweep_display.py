@@ -59,7 +59,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         ["setting", "seed", "method", "runs", *used, "to run", "time"],
         [
             [
-                row.group.data.setting_name,
+                row.group.data.full_name,
                 row.group.data.seed,
                 row.group.method,
                 row.total,
@@ -120,8 +120,7 @@ def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:
         tail = {"groups": groups, "not_done": failures, "exit_code": code}
         console.print_json({**document, "counts": outcome.counts, **tail})
         return code
-    key = _unit_key
-    for (name, seed), searches in groupby(outcome.searches, key):
+    for (name, seed), searches in groupby(outcome.searches, _unit_key):
         _unit_table(f"{name}, seed {seed}", list(searches))
     for run_id, status in wrong:
         console.warn(f"{run_id} ended as {status['status']}: {status.get('message')}")
@@ -137,7 +136,7 @@ def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:
 
 
 def _unit_key(search: GroupSearch) -> tuple[str, int]:
-    return search.group.data.setting_name, search.group.data.seed
+    return search.group.data.full_name, search.group.data.seed
 
 
 def _exit_code(outcome: Outcome) -> int:
@@ -337,7 +336,7 @@ class _Live(_Silent):
                 if news
                 else ""
             )
-            body.add_row(f"  {job.spec.setting} seed {job.spec.data.seed}", what, progress)
+            body.add_row(f"  {job.spec.data.full_name} seed {job.spec.data.seed}", what, progress)
         grid = Table.grid()
         grid.add_row(head)
         grid.add_row(body)

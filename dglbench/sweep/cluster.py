@@ -17,7 +17,7 @@ from typing import Any
 
 from dglbench.dataset import dataset_digest
 from dglbench.errors import SweepError
-from dglbench.resolve import load_data
+from dglbench.resolve import load_dataset
 from dglbench.sweep import worker
 from dglbench.sweep.jobs import Ended, Job, News, Watch, broken_record, hard_limit
 from dglbench.sweep.plan import Plan
@@ -129,7 +129,7 @@ class Cluster:
     def _send(self, job: Job, tries: int) -> _Flight:
         data = job.spec.data
         if data not in self._digests:
-            self._digests[data] = dataset_digest(load_data(data).dataset)
+            self._digests[data] = dataset_digest(load_dataset(data))
         order = worker.Order(
             job=job,
             topic=self._topic,
@@ -173,7 +173,7 @@ class Cluster:
             )
         if isinstance(result, worker.DataNeeded):
             data = flight.job.spec.data
-            self._shipped[data] = pickle.dumps(load_data(data).dataset)
+            self._shipped[data] = pickle.dumps(load_dataset(data))
             self._flights[key] = self._send(flight.job, flight.tries)
             return []
         del self._flights[key]

@@ -20,14 +20,23 @@ from dglbench.dataset import dataset_digest
 from dglbench.errors import DglbenchError
 from dglbench.evaluation import Evaluator
 from dglbench.plugins import find_method, find_task
-from dglbench.resolve import Loaded, load_data
+from dglbench.resolve import Loaded, load_data, load_dataset
 from dglbench.runs import RunRecord
 from dglbench.sweep.jobs import Job
 from dglbench.task import TaskSpec
 from dglbench.training import Progress, train, warm_process
 from dglbench.warm_start import WarmStart, train_warm_start
 
-__all__ = ["DataNeeded", "Order", "OtherCode", "Source", "ask_to_finish", "other_code", "work"]
+__all__ = [
+    "DataNeeded",
+    "Order",
+    "OtherCode",
+    "Source",
+    "ask_to_finish",
+    "dask_setup",
+    "other_code",
+    "work",
+]
 
 _NEWS_EVERY_S = 0.25
 
@@ -71,6 +80,11 @@ class OtherCode:
     """The worker would compute something else than the driver asked for."""
 
     why: str
+
+
+def dask_setup(_worker: Any) -> None:
+    """Import torch while the driver still prepares; Dask calls this in workers started here."""
+    threading.Thread(target=warm_process, daemon=True).start()
 
 
 def ask_to_finish(topic: str) -> None:
@@ -155,7 +169,7 @@ def _loaded(data: TaskSpec, digest: str, dataset: bytes | None) -> Loaded | None
 
 @functools.lru_cache(maxsize=4)
 def _digest_of(data: TaskSpec) -> str:
-    return dataset_digest(load_data(data).dataset)
+    return dataset_digest(load_dataset(data))
 
 
 @functools.lru_cache(maxsize=2)
