@@ -107,7 +107,8 @@ def run(
     Without options: the paper's four settings with the paper's selected
     hyperparameters. The same command again resumes; finished runs are skipped.
     """
-    from dglbench.cli.sweep_display import show_outcome, show_plan, watching
+    from dglbench.cli.sweep_display import show_outcome, show_plan
+    from dglbench.cli.sweep_watch import watching
     from dglbench.sweep import nested_assignments, plan_sweep, read_layer
 
     wishes: dict[str, Any] = {

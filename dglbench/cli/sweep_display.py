@@ -1,30 +1,20 @@
-"""A sweep on the screen: its plan, its progress, its outcome."""
+"""A sweep before and after it runs: its plan and its outcome."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
 
 from dglbench.cli import console
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from dglbench.runs import RunSpec
     from dglbench.sweep.driver import Outcome
-    from dglbench.sweep.jobs import Job, Listener, News
     from dglbench.sweep.plan import Plan, PlanRow
     from dglbench.sweep.search import GroupSearch
 
-__all__ = ["show_outcome", "show_plan", "watching"]
+__all__ = ["show_outcome", "show_plan"]
 
-_LINE_EVERY_S = 10.0
 _PLAN_COLUMNS = ("done", "failed", "damaged", "unfinished", "stale")
 
 
@@ -187,157 +177,3 @@ def _unit_table(title: str, searches: list[GroupSearch]) -> None:
 
 def _regret(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-@contextmanager
-def watching(*, quiet: bool) -> Iterator[Listener]:
-    """Show a sweep while it runs: live on a terminal, else in plain lines."""
-    if quiet:
-        yield _Silent()
-    elif console.err.is_terminal:
-        from rich.live import Live
-
-        display = _Live()
-        with Live(
-            get_renderable=display.render,
-            console=console.err,
-            transient=True,
-            refresh_per_second=4,
-        ):
-            yield display
-    else:
-        yield _Lines()
-
-
-class _Silent:
-    """Says only what cannot wait."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self.counts: Counter[str] = Counter()
-        self.left_s: float | None = None
-
-    def begin(self, total: int, left_s: float | None) -> None:
-        self.total, self.left_s = total, left_s
-
-    def started(self, job: Job) -> None:
-        pass
-
-    def news(self, key: str, news: News) -> None:
-        pass
-
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        self.counts[state] += 1
-
-    def left(self, seconds: float | None) -> None:
-        self.left_s = seconds
-
-    def tell(self, sentence: str) -> None:
-        console.note(sentence)
-
-    def _summary(self) -> str:
-        ended = sum(self.counts.values())
-        parts = "".join(f", {count} {state}" for state, count in sorted(self.counts.items()))
-        left = f", about {console.duration(self.left_s)} left" if self.left_s else ""
-        return f"{ended} of {self.total} runs{parts}{left}"
-
-
-class _Lines(_Silent):
-    """A line for every run, and now and then one for how far the running ones are."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last = time.monotonic()
-        self._told_skipped = False
-
-    def left(self, seconds: float | None) -> None:
-        super().left(seconds)
-        if not self._told_skipped:
-            self._told_skipped = True
-            if self.counts["skipped"]:
-                console.note(self._summary())
-
-    def news(self, key: str, news: News) -> None:
-        if time.monotonic() - self._last >= _LINE_EVERY_S:
-            self._last = time.monotonic()
-            console.note(
-                f"{key}: epoch {news.epoch}/{news.epochs}, validation regret {news.val_regret:.4f}"
-            )
-
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
-        if state == "skipped":
-            return
-        self._last = time.monotonic()
-        selected = status.get("selected")
-        result = (
-            f"validation regret {selected['val']['relative_regret']:.4f}, "
-            f"{status['train_s']:.2f} s of training"
-            if selected
-            else str(status.get("message"))
-        )
-        console.note(f"{spec.run_id} {state}: {result} ({self._summary()})")
-
-
-class _Live(_Silent):
-    """A bar for all, a line for each that runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._running: dict[str, tuple[Job, News | None]] = {}
-        self._told_at = time.monotonic()
-
-    def started(self, job: Job) -> None:
-        self._running = {**self._running, job.key: (job, None)}
-
-    def news(self, key: str, news: News) -> None:
-        if key in self._running:
-            self._running[key] = (self._running[key][0], news)
-        else:
-            self._running = dict(self._running)
-
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
-        self._running = {
-            key: value
-            for key, value in self._running.items()
-            if key != spec.run_id and not value[0].is_warm_start
-        }
-        if state not in ("done", "skipped"):
-            console.warn(f"{spec.run_id} ended as {state}: {status.get('message')}")
-
-    def left(self, seconds: float | None) -> None:
-        super().left(seconds)
-        self._told_at = time.monotonic()
-
-    def render(self) -> RenderableType:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        ended = sum(self.counts.values())
-        head = Table.grid(padding=(0, 1))
-        failed = sum(self.counts[state] for state in ("failed", "timeout", "diverged"))
-        counts = Text.assemble(
-            f"{self.counts['done']} done",
-            (f", {failed} failed", "red" if failed else ""),
-            f", {self.counts['skipped']} skipped",
-        )
-        left = ""
-        if self.left_s is not None and ended < self.total:
-            passed = time.monotonic() - self._told_at
-            left = f"about {console.duration(max(self.left_s - passed, 0.0))} left"
-        bar = ProgressBar(total=max(self.total, 1), completed=ended, width=30)
-        head.add_row(bar, f"{ended}/{self.total}", counts, left)
-        body = Table.grid(padding=(0, 2))
-        for job, news in self._running.values():
-            what = "warm start" if job.is_warm_start else job.spec.method
-            progress = (
-                f"epoch {news.epoch}/{news.epochs}  validation regret {news.val_regret:.4f}"
-                if news
-                else ""
-            )
-            body.add_row(f"  {job.spec.data.full_name} seed {job.spec.data.seed}", what, progress)
-        grid = Table.grid()
-        grid.add_row(head)
-        grid.add_row(body)
-        return grid

@@ -99,6 +99,21 @@ def test_the_plan_estimates_from_finished_runs(
     assert not list(swept.glob("*-s2-*")), "a plan runs nothing"
 
 
+def test_variants_of_one_size_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "capacities.toml"
+    setting = '[[setting]]\ntask = "knapsack-6"\nseeds = [1]\nset = {{ capacity_fraction = {} }}\n'
+    config.write_text("".join(map(setting.format, (0.25, 0.5, 0.75))))
+    asked = ["--config", str(config), "--methods", "two-stage", "--out", str(tmp_path)]
+    assert main(["sweep", *asked, "--plan"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    tight, half, loose = (line.split()[:2] for line in lines if "knapsack-6" in line)
+    assert tight == ["knapsack-6", "capacity_fraction=0.25"]
+    assert half[0] == "knapsack-6", "the default needs no name"
+    assert loose == ["knapsack-6", "capacity_fraction=0.75"]
+
+
 def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dglbench.methods.spo import SpoPlus
 
