@@ -88,7 +88,7 @@ def _plan_time(row: PlanRow) -> str:
 
 def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:
     """Print the chosen runs and what went wrong; return the exit code."""
-    from dglbench.sweep.book import config_path, group_entry
+    from dglbench.sweep.book import chosen_path, config_path, group_entry
 
     code = _exit_code(outcome)
     wrong = [
@@ -116,6 +116,9 @@ def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:
         console.warn(f"{run_id} ended as {status['status']}: {status.get('message')}")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
     console.note(f"runs: {', '.join(parts) or 'none'}; logs in {plan.out}; sweep kept as {config}")
+    chosen = chosen_path(plan.sweep, plan.out)
+    if chosen.is_file():
+        console.note(f"to time what was chosen alone: dglbench sweep --config {chosen}")
     if outcome.interrupted or outcome.stopped_early:
         console.note("the same command goes on where this one stopped.")
     elif any(status["status"] in ("failed", "timeout") for _, status in wrong):

@@ -89,7 +89,8 @@ def reproduce(report: Report) -> list[str]:
 
 def configs(report: Report) -> list[Path]:
     """Return the files in which sweeps keep themselves, to be run again as they are."""
-    return sorted(report.folder.glob("sweep-*.toml"))
+    files = sorted(report.folder.glob("sweep-*.toml"))
+    return [file for file in files if not file.stem.endswith("-chosen")]
 
 
 def _settings(unit: Unit) -> list[str]:

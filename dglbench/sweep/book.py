@@ -1,19 +1,25 @@
-"""What a sweep leaves beside its runs: itself as TOML, and its choices and budgets as JSON."""
+"""What a sweep leaves beside its runs: itself as TOML, its choices and budgets as JSON.
+
+A search also leaves its choices as a sweep of their own. Tuning may run many at once
+and on the fastest solvers; the chosen configurations are then timed alone.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
 from dglbench.sweep import toml
-from dglbench.sweep.resolved import Sweep
+from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.sweep.search import GroupSearch
+from dglbench.task import TaskSpec
 
-__all__ = ["config_path", "group_entry", "write_choices", "write_config"]
+__all__ = ["chosen_path", "config_path", "group_entry", "write_choices", "write_config"]
 
 
 def config_path(sweep: Sweep, out: Path) -> Path:
@@ -21,19 +27,19 @@ def config_path(sweep: Sweep, out: Path) -> Path:
     return out / f"sweep-{sweep.digest}.toml"
 
 
+def chosen_path(sweep: Sweep, out: Path) -> Path:
+    """Return where the sweep of a search's choices is kept."""
+    return out / f"sweep-{sweep.digest}-chosen.toml"
+
+
 def write_config(sweep: Sweep, out: Path) -> Path:
     """Save the resolved sweep, to be run again as it is."""
     path = config_path(sweep, out)
-    head = (
-        f"# A dglbench sweep, resolved. Again: dglbench sweep --config {path.name} --out FOLDER\n"
-    )
-    text = head + toml.dumps(sweep.document())
-    if not path.is_file() or path.read_text("utf-8") != text:
-        _write(path, text)
+    _write_sweep(sweep, path, "A dglbench sweep, resolved.")
     return path
 
 
-def write_choices(sweep: Sweep, out: Path, searches: Iterable[GroupSearch]) -> None:
+def write_choices(sweep: Sweep, out: Path, searches: Sequence[GroupSearch]) -> None:
     """Save the chosen run and the tuning budget of every group that is complete."""
     document = {
         "sweep": sweep.document(),
@@ -42,6 +48,9 @@ def write_choices(sweep: Sweep, out: Path, searches: Iterable[GroupSearch]) -> N
     }
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     _write(config_path(sweep, out).with_suffix(".json"), text)
+    chosen = _chosen(sweep, searches) if sweep.search != "none" else None
+    if chosen:
+        _write_sweep(chosen, chosen_path(sweep, out), f"What sweep {sweep.digest} chose.")
 
 
 def group_entry(search: GroupSearch) -> dict[str, Any]:
@@ -64,6 +73,34 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
         "rungs": search.rungs,
     }
+
+
+def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
+    """Return a sweep of the chosen configurations alone, None while one is missing."""
+    chosen = {
+        (search.group.data, search.group.method): search.chosen.spec.options
+        for search in searches
+        if search.complete and search.chosen
+    }
+    settings: list[Setting] = []
+    for setting in sweep.settings:
+        for seed in setting.seeds:
+            data = TaskSpec(setting.task, setting.settings, seed)
+            plans = []
+            for plan in setting.methods:
+                if (data, plan.name) not in chosen:
+                    return None
+                picked = {key: getattr(chosen[data, plan.name], key) for key in plan.space}
+                plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
+            settings.append(dataclasses.replace(setting, seeds=(seed,), methods=tuple(plans)))
+    return dataclasses.replace(sweep, search="none", settings=tuple(settings))
+
+
+def _write_sweep(sweep: Sweep, path: Path, what: str) -> None:
+    head = f"# {what} Run it: dglbench sweep --config {path.name} --out FOLDER\n"
+    text = head + toml.dumps(sweep.document())
+    if not path.is_file() or path.read_text("utf-8") != text:
+        _write(path, text)
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sweep_helpers import Silent, tiny_plan
 
+from dglbench.cli import main
 from dglbench.sweep.driver import Outcome
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.search import GroupSearch
@@ -99,6 +100,16 @@ def test_full_and_halving_agree_where_they_tried_the_same(tmp_path: Path) -> Non
     assert again.counts == {"skipped": 14}
     budgets = [(a.budget(), b.budget()) for a, b in zip(again.searches, halving.searches)]  # noqa: B905
     assert all(a == b for a, b in budgets)
+
+
+@pytest.mark.parametrize("search", ["full", "halving"])
+def test_what_was_chosen_runs_again_alone(tmp_path: Path, search: str) -> None:
+    outcome, _ = searched(tmp_path / "tuning", search)
+    (config,) = (tmp_path / "tuning").glob("sweep-*-chosen.toml")
+    assert main(["sweep", "--config", str(config), "--out", str(tmp_path / "alone")]) == 0
+    chosen = {each.chosen.spec.run_id for each in outcome.searches if each.chosen}
+    assert len(chosen) == 2
+    assert {path.parent.name for path in (tmp_path / "alone").glob("*/status.json")} == chosen
 
 
 def test_methods_take_turns(tmp_path: Path) -> None:
