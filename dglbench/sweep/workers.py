@@ -27,7 +27,6 @@ class Workers:
     """A connection to workers, and what is known of them."""
 
     def __init__(self, jobs: int, scheduler: str | None) -> None:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._where = scheduler or "this machine's workers"
         self._local = None if scheduler else _local_cluster(jobs)
         self.client = _connect(self._local or scheduler)
@@ -143,6 +142,9 @@ def _local_cluster(jobs: int) -> Any:
 def _connect(target: Any) -> Any:
     from distributed import Client
 
+    # After the import, which sets levels of its own: what goes wrong is ours to say.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return Client(  # type: ignore[no-untyped-call]
             target, timeout=_CONNECT_S, set_as_default=False

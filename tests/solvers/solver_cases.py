@@ -43,11 +43,16 @@ def coefficients(kind: str, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def batched(problem: Problem) -> Solver:
-    return BatchedMatching(problem) if problem.is_assignment else BatchedKnapsack(problem)
+    return BatchedMatching(problem) if is_whole_assignment(problem) else BatchedKnapsack(problem)
+
+
+def is_whole_assignment(problem: Problem) -> bool:
+    """Say whether the relaxation has integer optima: an assignment with integer capacities."""
+    return problem.is_assignment and bool((problem.b == np.floor(problem.b)).all())
 
 
 def families(problem: Problem) -> list[Solver]:
-    structured = problem.is_knapsack or (problem.is_assignment and problem.mask.all())
+    structured = problem.is_knapsack or (is_whole_assignment(problem) and problem.mask.all())
     return [OrtoolsSolver(problem), *([batched(problem)] if structured else [])]
 
 

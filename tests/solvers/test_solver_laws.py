@@ -11,6 +11,7 @@ from solver_cases import (
     close,
     coefficients,
     families,
+    is_whole_assignment,
     knapsacks,
     matchings,
     ragged,
@@ -39,7 +40,7 @@ def test_laws(structure: str, data: st.DataObject, kind: str, seed: int) -> None
         assert ((x == 0) | (x == 1)).all()
         check_feasible(problem, z)
         assert (relaxed - integer >= -1e-7 * np.abs(values).max() * problem.groups).all()
-        if problem.is_assignment:
+        if is_whole_assignment(problem):
             assert close(relaxed, integer, values)
 
         assert duals.shape == (4, problem.rows)
