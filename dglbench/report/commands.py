@@ -89,8 +89,7 @@ def reproduce(report: Report) -> list[str]:
 
 def configs(report: Report) -> list[Path]:
     """Return the files in which sweeps keep themselves, to be run again as they are."""
-    files = sorted(report.folder.glob("sweep-*.toml"))
-    return [file for file in files if not file.stem.endswith("-chosen")]
+    return sorted(report.folder.glob("sweep-*.toml"))
 
 
 def _settings(unit: Unit) -> list[str]:

@@ -29,7 +29,7 @@ def config_path(sweep: Sweep, out: Path) -> Path:
 
 def chosen_path(sweep: Sweep, out: Path) -> Path:
     """Return where the sweep of a search's choices is kept."""
-    return out / f"sweep-{sweep.digest}-chosen.toml"
+    return out / f"chosen-{sweep.digest}.toml"
 
 
 def write_config(sweep: Sweep, out: Path) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dglbench.plugins import find_task
+from dglbench.resolve import load_dataset
 from dglbench.runs import RunSpec
 from dglbench.solvers import make_solver
 from dglbench.sweep.asked import Layer, from_file, from_preset
@@ -106,5 +107,4 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
 
 def _check_data(data: Any, solver: str) -> None:
     task = find_task(data.task)
-    dataset = task.generate(data.settings, data.seed)
-    make_solver(solver, task, dataset.problem)
+    make_solver(solver, task, load_dataset(data).problem)

@@ -48,8 +48,7 @@ def _killed_and_resumed(start: Any, out: Path, kills: int, jobs: int) -> None:
 @pytest.mark.parametrize(
     ("kills", "jobs"),
     [
-        (1, 1),
-        pytest.param(10, 1, marks=pytest.mark.slow),
+        (10, 1),
         pytest.param(3, 2, marks=pytest.mark.slow),
     ],
 )

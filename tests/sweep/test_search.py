@@ -105,7 +105,7 @@ def test_full_and_halving_agree_where_they_tried_the_same(tmp_path: Path) -> Non
 @pytest.mark.parametrize("search", ["full", "halving"])
 def test_what_was_chosen_runs_again_alone(tmp_path: Path, search: str) -> None:
     outcome, _ = searched(tmp_path / "tuning", search)
-    (config,) = (tmp_path / "tuning").glob("sweep-*-chosen.toml")
+    (config,) = (tmp_path / "tuning").glob("chosen-*.toml")
     assert main(["sweep", "--config", str(config), "--out", str(tmp_path / "alone")]) == 0
     chosen = {each.chosen.spec.run_id for each in outcome.searches if each.chosen}
     assert len(chosen) == 2
