@@ -11,6 +11,7 @@ from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
+from dglbench.solvers.integer import FlowRule
 from dglbench.solvers.ortools import OrtoolsSolver
 
 TOLERANCE = 1e-7
@@ -43,16 +44,11 @@ def coefficients(kind: str, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def batched(problem: Problem) -> Solver:
-    return BatchedMatching(problem) if is_whole_assignment(problem) else BatchedKnapsack(problem)
-
-
-def is_whole_assignment(problem: Problem) -> bool:
-    """Say whether the relaxation has integer optima: an assignment with integer capacities."""
-    return problem.is_assignment and bool((problem.b == np.floor(problem.b)).all())
+    return BatchedMatching(problem) if FlowRule.fits(problem) else BatchedKnapsack(problem)
 
 
 def families(problem: Problem) -> list[Solver]:
-    structured = problem.is_knapsack or (is_whole_assignment(problem) and problem.mask.all())
+    structured = problem.is_knapsack or (FlowRule.fits(problem) and problem.mask.all())
     return [OrtoolsSolver(problem), *([batched(problem)] if structured else [])]
 
 

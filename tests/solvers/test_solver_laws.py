@@ -11,7 +11,6 @@ from solver_cases import (
     close,
     coefficients,
     families,
-    is_whole_assignment,
     knapsacks,
     matchings,
     ragged,
@@ -20,6 +19,7 @@ from solver_cases import (
 )
 
 from dglbench.problem import Problem
+from dglbench.solvers.integer import FlowRule
 
 PROBLEMS = {"matching": matchings(), "knapsack": knapsacks(), "ragged": ragged()}
 
@@ -40,7 +40,7 @@ def test_laws(structure: str, data: st.DataObject, kind: str, seed: int) -> None
         assert ((x == 0) | (x == 1)).all()
         check_feasible(problem, z)
         assert (relaxed - integer >= -1e-7 * np.abs(values).max() * problem.groups).all()
-        if is_whole_assignment(problem):
+        if FlowRule.fits(problem):
             assert close(relaxed, integer, values)
 
         assert duals.shape == (4, problem.rows)
