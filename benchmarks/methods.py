@@ -26,14 +26,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from dglbench.clock import Clock
-from dglbench.evaluation import Evaluator
-from dglbench.learner import Learner
+from dglbench.layers.cvxpylayers import QuadraticLayer
 from dglbench.plugins import find_task
-from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
-from dglbench.solvers.quadratic import QuadraticLayer
 from dglbench.streams import stream
-from dglbench.warm_start import load_or_train
+from dglbench.training.clock import Clock
+from dglbench.training.evaluation import Evaluator
+from dglbench.training.learner import Learner
+from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.warm_start import load_or_train
 
 METHODS = ("two-stage", "dgl-none", "dgl-5", "dgl-1", "dgl-auto", "spo", "qptl")
 SETTINGS = {"matching": 50, "knapsack": 48}

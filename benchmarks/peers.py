@@ -36,14 +36,14 @@ from rich.console import Console
 from rich.table import Table
 
 from dglbench.errors import DglbenchError
-from dglbench.evaluation import Outcome, bootstrap_interval
-from dglbench.learner import Learner
 from dglbench.methods.base import Batch
 from dglbench.plugins import find_task
-from dglbench.provenance import environment
-from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.runs.provenance import environment
 from dglbench.streams import stream
-from dglbench.warm_start import load_or_train
+from dglbench.training.evaluation import Outcome, bootstrap_interval
+from dglbench.training.learner import Learner
+from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.warm_start import load_or_train
 
 try:
     from pyepo.data.dataset import optDataset

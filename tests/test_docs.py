@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from dglbench import logs
 from dglbench.options import describe
 from dglbench.plugins import METHODS, plugins
+from dglbench.runs import schemas
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("table", logs.TABLES)
+@pytest.mark.parametrize("table", schemas.TABLES)
 def test_every_logged_column_is_explained(table):
     text = (DOCS / "logs.md").read_text("utf-8")
-    for field in logs.TABLES[table]:
+    for field in schemas.TABLES[table]:
         meaning = field.metadata[b"help"].decode().replace("|", "\\|")
         assert f"| `{field.name}` | {field.type} | {meaning} |" in text
 

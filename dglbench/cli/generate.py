@@ -12,7 +12,7 @@ from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
 
 if TYPE_CHECKING:
-    from dglbench.data_summary import DataSummary, LabelStatistics
+    from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
 __all__ = ["default_path", "run"]
@@ -41,9 +41,10 @@ def run(
     ] = False,
 ) -> None:
     """Generate a dataset, write it as Parquet and show what it is like."""
-    from dglbench import data_summary, options
+    from dglbench import options
+    from dglbench.data import summary as data_summary
     from dglbench.plugins import find_task
-    from dglbench.resolve import resolve_data
+    from dglbench.training.resolve import resolve_data
 
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
     if n is not None:
@@ -54,7 +55,7 @@ def run(
     spec = resolve_data(source, settings, seed)
     path = out or default_path(spec)
     if plot is not None:
-        from dglbench.data_plot import check_plot
+        from dglbench.data.plot import check_plot
 
         check_plot(source, spec.settings, plot)
     if path.is_dir():
@@ -65,7 +66,7 @@ def run(
         tracker.advance()
     existed = _store(dataset, path, force=force)
     if plot is not None:
-        from dglbench.data_plot import plot_labels
+        from dglbench.data.plot import plot_labels
 
         plot_labels(source, dataset, plot)
     with console.progress("solving", total=data_summary.work(source, dataset)) as tracker:
@@ -83,7 +84,7 @@ def default_path(spec: TaskSpec) -> Path:
 
 def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
     """Write the file; leave one that holds the same data, and say so by returning True."""
-    from dglbench.dataset import dataset_digest, stored_digest, write_dataset
+    from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
 
     if path.exists():
         if stored_digest(path) == dataset_digest(dataset):
@@ -102,7 +103,7 @@ def _document(
     dataset: Dataset, summary: DataSummary, path: Path, plot: Path | None, *, existed: bool
 ) -> dict[str, Any]:
     from dglbench import options
-    from dglbench.dataset import stored_digest
+    from dglbench.data.dataset_file import stored_digest
 
     return {
         "file": str(path),

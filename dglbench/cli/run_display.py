@@ -13,12 +13,12 @@ from rich.text import Text
 
 from dglbench.cli import console
 from dglbench.errors import RunError
-from dglbench.logs import PHASES, PURPOSES
+from dglbench.runs.schemas import PHASES, PURPOSES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dglbench.training import Progress
+    from dglbench.training.train import Progress
 
 __all__ = ["live_run", "show_run"]
 

@@ -109,7 +109,7 @@ def run(
     """
     from dglbench.cli.sweep_display import show_outcome, show_plan
     from dglbench.cli.sweep_watch import watching
-    from dglbench.sweep import nested_assignments, plan_sweep, read_layer
+    from dglbench.sweep import nested_assignments, plan_sweep, read_wishes
 
     wishes: dict[str, Any] = {
         "methods": methods,
@@ -126,7 +126,7 @@ def run(
         "set": nested_assignments(set_ or [], "--set"),
         "option": nested_assignments(option or [], "--option"),
     }
-    flags = read_layer(wishes, "the command line")
+    flags = read_wishes(wishes, "the command line")
     planned = plan_sweep(flags, preset=preset, config=config, out=out)
     if plan:
         show_plan(planned, retry_failed=retry_failed, jobs=jobs, as_json=json)

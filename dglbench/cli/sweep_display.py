@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dglbench.cli import console
 
 if TYPE_CHECKING:
-    from dglbench.sweep.driver import Outcome
+    from dglbench.sweep.driver import SweepEnd
     from dglbench.sweep.plan import Plan, PlanRow
     from dglbench.sweep.search import GroupSearch
 
@@ -86,9 +86,9 @@ def _plan_time(row: PlanRow) -> str:
     return "unknown" if row.seconds is None else console.duration(row.seconds)
 
 
-def show_outcome(plan: Plan, outcome: Outcome, *, as_json: bool) -> int:
+def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
     """Print the chosen runs and what went wrong; return the exit code."""
-    from dglbench.sweep.book import chosen_path, config_path, group_entry
+    from dglbench.sweep.outputs import chosen_path, config_path, group_entry
 
     code = _exit_code(outcome)
     wrong = [
@@ -132,7 +132,7 @@ def _unit_key(search: GroupSearch) -> tuple[str, int]:
     return search.group.data.full_name, search.group.data.seed
 
 
-def _exit_code(outcome: Outcome) -> int:
+def _exit_code(outcome: SweepEnd) -> int:
     """0 if every method has its run; a diverged configuration among others is an answer."""
     if outcome.interrupted:
         return 130

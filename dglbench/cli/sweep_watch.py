@@ -15,7 +15,7 @@ from dglbench.cli import console
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dglbench.runs import RunSpec
+    from dglbench.runs.store import RunSpec
     from dglbench.sweep.jobs import Job, Listener, News
 
 __all__ = ["watching"]

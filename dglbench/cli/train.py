@@ -58,7 +58,7 @@ def run(
     """
     from dglbench import options
     from dglbench.cli.run_display import live_run, show_run
-    from dglbench.single import run_once
+    from dglbench.training.run import run_once
 
     flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
     given = {name: value for name, value in flags.items() if value is not None}

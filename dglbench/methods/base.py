@@ -22,7 +22,7 @@ from dglbench.problem import Problem
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.clock import MeteredLayer, MeteredSolver
+    from dglbench.training.clock import MeteredLayer, MeteredSolver
 
 __all__ = ["Batch", "Constraints", "LearningRate", "Method", "Training"]
 

@@ -11,8 +11,8 @@ from typing import Any
 from dglbench.errors import DglbenchError, PluginError
 from dglbench.plugins import find_method, find_task
 from dglbench.report.load import Report, Run, Unit
-from dglbench.resolve import paper_options
 from dglbench.task import TaskSpec
+from dglbench.training.resolve import paper_options
 
 __all__ = ["configs", "reproduce", "retime", "train_command"]
 

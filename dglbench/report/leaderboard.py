@@ -9,7 +9,6 @@ from dglbench.report.commands import retime
 from dglbench.report.load import Comparability, Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.reach import NEAR, Reach, Speedup, best_run
 from dglbench.report.sheet import (
     NOTHING,
     Cell,
@@ -22,6 +21,7 @@ from dglbench.report.sheet import (
     seconds,
     text,
 )
+from dglbench.report.time_to_regret import NEAR, Reach, Speedup, best_run
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
 

@@ -10,7 +10,7 @@
     report.chosen_runs(unit)           # the run that stands for each method, in display order
     report.chosen[unit.key, "spo"]     # the same by name
     report.table("regret")             # Polars frame of the chosen runs: run_id, setting, task, n,
-                                       # seed, method, then the columns of `dglbench.logs`
+                                       # seed, method, then the columns of `dglbench.runs.schemas`
     report.table("timing", report.done)  # the same for any runs
     report.comparability(unit)         # may the unit's seconds be ranked? if not, why not
     report.only(units=…, methods=…)    # the same report, narrowed
@@ -42,10 +42,10 @@ from typing import Any
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.logs import FORMAT_VERSION, TABLES
 from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
 from dglbench.report.palette import method_order
-from dglbench.runs import FINAL_STATES, asked_hash
+from dglbench.runs.schemas import FORMAT_VERSION, TABLES
+from dglbench.runs.store import FINAL_STATES, asked_hash
 
 __all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
 

@@ -77,7 +77,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """One of `dglbench.runs.FINAL_STATES`."""
+        """One of `dglbench.runs.store.FINAL_STATES`."""
         return str(self.status["status"])
 
     @property

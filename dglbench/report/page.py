@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 from dglbench import atomic
 from dglbench.errors import ReportError
 from dglbench.report import tables
-from dglbench.report.accounts import budget, every_run
+from dglbench.report.budget import budget, every_run
 from dglbench.report.checks import Evidence
 from dglbench.report.claims import Claim, judge, read_claims
 from dglbench.report.commands import configs, reproduce
 from dglbench.report.hyperparameters import selected
 from dglbench.report.leaderboard import Standing, leaderboard, standings
 from dglbench.report.load import Report, Run
+from dglbench.report.outline import outline
 from dglbench.report.pairwise import pairwise
 from dglbench.report.palette import style
 from dglbench.report.sheet import Sheet
-from dglbench.report.summary import outline
 
 __all__ = ["build", "steps", "write"]
 

@@ -19,8 +19,8 @@ import polars as pl
 
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.palette import style
-from dglbench.report.reach import blocks, in_name_order
 from dglbench.report.sheet import Cell, Column, Sheet, count, text
+from dglbench.report.time_to_regret import blocks, in_name_order
 from dglbench.streams import stream
 
 __all__ = ["Difference", "Pairs", "pairwise"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dglbench.errors import ReportError
-from dglbench.report.accounts import budget, every_run
+from dglbench.report.budget import budget, every_run
 from dglbench.report.hyperparameters import selected
 from dglbench.report.leaderboard import leaderboard
 from dglbench.report.load import Report

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from dglbench.errors import ProblemError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.integer import integer_knapsack
 from dglbench.solvers.ortools import OrtoolsSolver
+from dglbench.solvers.ortools_integer import integer_knapsack
 
 __all__ = ["BatchedKnapsack"]
 

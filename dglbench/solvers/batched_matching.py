@@ -13,8 +13,8 @@ import numpy as np
 from dglbench.errors import ProblemError
 from dglbench.problem import Array, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.central import central_prices
-from dglbench.solvers.relocation import Indices, head_count, match
+from dglbench.solvers.matching_centre import central_prices
+from dglbench.solvers.matching_relocation import Indices, head_count, match
 
 __all__ = ["BatchedMatching"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.integer import FlowRule, IntegerRule, KnapsackRule
+from dglbench.solvers.ortools_integer import FlowRule, IntegerRule, KnapsackRule
 
 __all__ = ["LinearModel", "MipRule", "OrtoolsSolver", "Vertex"]
 

@@ -12,21 +12,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dglbench import warm_start
 from dglbench.errors import RunError
 from dglbench.plugins import find_task
-from dglbench.runs import RunRecord, RunSpec, clean_partial, write_run
-from dglbench.sweep import book
-from dglbench.sweep.claims import Claims
+from dglbench.runs.store import RunRecord, RunSpec, clean_partial, write_run
+from dglbench.sweep import outputs
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
+from dglbench.sweep.locks import Locks
 from dglbench.sweep.pace import Pace
-from dglbench.sweep.plan import Plan, wanted
+from dglbench.sweep.plan import Plan, needs_run
 from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.survey import look
-from dglbench.warm_start import WarmStart, warm_start_id
+from dglbench.sweep.survey import read_state
+from dglbench.training import warm_start
+from dglbench.training.warm_start import WarmStart, warm_start_id
 
-__all__ = ["Driver", "Outcome"]
+__all__ = ["Driver", "SweepEnd"]
 
 _POLL_S = 0.25
 _SHOW_S = 1.0
@@ -34,7 +34,7 @@ _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
 _FAILED = ("failed", "timeout", "diverged")
 
 
-class Outcome(NamedTuple):
+class SweepEnd(NamedTuple):
     """How a sweep ended."""
 
     searches: list[GroupSearch]
@@ -51,7 +51,7 @@ class Driver:
 
     plan: Plan
     interrupts: Interrupts
-    claims: Claims
+    locks: Locks
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
@@ -70,7 +70,7 @@ class Driver:
         if time.monotonic() - self._shown > _SHOW_S:
             self._show_left()
 
-    def run(self) -> Outcome:
+    def run(self) -> SweepEnd:
         """Run everything that is to be run."""
         out = self.plan.out
         self._began = time.time()
@@ -83,7 +83,7 @@ class Driver:
         self._waiting = self._elsewhere = False
         self._stopping = self._fail_stop = False
         clean_partial(out)
-        book.write_config(self.plan.sweep, out)
+        outputs.write_config(self.plan.sweep, out)
         self.listener.begin(sum(search.total for search in self._all), None)
         for search in self._all:
             self._skip_known(search)
@@ -100,9 +100,9 @@ class Driver:
                 self._take(each)
             if not ended and not self._active:
                 time.sleep(_POLL_S)
-        book.write_choices(self.plan.sweep, out, self._all)
+        outputs.write_choices(self.plan.sweep, out, self._all)
         interrupted = bool(self.interrupts.count)
-        return Outcome(self._all, self.counts, interrupted, self._fail_stop)
+        return SweepEnd(self._all, self.counts, interrupted, self._fail_stop)
 
     # -- starting --------------------------------------------------------------------
 
@@ -154,15 +154,15 @@ class Driver:
 
     def _claim(self, search: GroupSearch, run_id: str) -> bool:
         """Say whether the run is ours to make: not claimed elsewhere and not made meanwhile."""
-        if not self.claims.take(run_id):
+        if not self.locks.take(run_id):
             self._not_before[run_id] = time.time() + _ELSEWHERE_S
             self._elsewhere = True
             return False
-        found = look(self.plan.out, run_id)
+        found = read_state(self.plan.out, run_id)
         fresh = found.state == "failed" and found.finished >= self._began
-        if not fresh and wanted(found, self.retry_failed):
+        if not fresh and needs_run(found, self.retry_failed):
             return True
-        self.claims.release(run_id)
+        self.locks.release(run_id)
         self._settle(search, run_id, found.status, found.concurrency, "skipped")
         return False
 
@@ -170,7 +170,7 @@ class Driver:
         key = f"warm start {name}"
         if key in self._active:
             return None  # being made here; its runs come after it
-        if not self.claims.take(key):
+        if not self.locks.take(key):
             self._elsewhere = True
             return None
         self._active[key] = None
@@ -197,7 +197,7 @@ class Driver:
                 result = broken_record(job.spec, "failed", why, error=error)
             self._finish(search, job.key, result)
         finally:
-            self.claims.release(job.key)
+            self.locks.release(job.key)
 
     def _take_warm_start(self, job: Job, result: Any) -> None:
         if isinstance(result, KeyboardInterrupt):
@@ -222,7 +222,7 @@ class Driver:
         if len(search.rungs) > rungs:
             self._skip_known(search)
         if search.finished:
-            book.write_choices(self.plan.sweep, self.plan.out, self._all)
+            outputs.write_choices(self.plan.sweep, self.plan.out, self._all)
         if self.fail_fast and record.state in _FAILED and not self._stopping:
             self._fail_stop = True
             self._stop(f"{run_id} ended as {record.state}; stopping because of --fail-fast.")
@@ -243,10 +243,10 @@ class Driver:
         while rungs < len(search.rungs):
             rungs = len(search.rungs)
             for run_id in list(search.pending):
-                found = look(self.plan.out, run_id)
+                found = read_state(self.plan.out, run_id)
                 if found.problem:
                     self.listener.tell(f"{run_id} is run again: {found.problem}.")
-                elif not wanted(found, self.retry_failed):
+                elif not needs_run(found, self.retry_failed):
                     self._settle(search, run_id, found.status, found.concurrency, "skipped")
 
     def _stop(self, why: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from dglbench.errors import RunError, SweepError
-from dglbench.sweep.claims import Claims
-from dglbench.sweep.driver import Driver, Outcome
-from dglbench.sweep.inprocess import InProcess
+from dglbench.sweep.driver import Driver, SweepEnd
+from dglbench.sweep.executors.in_process import InProcess
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Executor, Listener
+from dglbench.sweep.locks import Locks
 from dglbench.sweep.plan import Plan
 
 __all__ = ["run_sweep"]
@@ -23,7 +23,7 @@ def run_sweep(
     scheduler: str | None = None,
     retry_failed: bool = False,
     fail_fast: bool = False,
-) -> Outcome:
+) -> SweepEnd:
     """Run what a plan has left to run, in this process or on Dask workers."""
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
@@ -39,15 +39,15 @@ def run_sweep(
         ) from error
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        claims = stack.enter_context(Claims(plan.out))
-        if not claims.supported:
+        locks = stack.enter_context(Locks(plan.out))
+        if not locks.supported:
             listener.tell(
                 f"the file system of {plan.out} has no locks: run only one sweep at a time in it."
             )
         driver = Driver(
             plan=plan,
             interrupts=interrupts,
-            claims=claims,
+            locks=locks,
             listener=listener,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
@@ -65,6 +65,6 @@ def run_sweep(
 def _executor(driver: Driver, jobs: int, scheduler: str | None) -> Executor:
     if jobs == 1 and scheduler is None:
         return InProcess(driver.interrupts, driver.hear)
-    from dglbench.sweep.cluster import Cluster
+    from dglbench.sweep.executors.dask_cluster import Cluster
 
     return Cluster(driver.plan, driver.hear, driver.listener.tell, jobs=jobs, scheduler=scheduler)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from dglbench import provenance
-from dglbench.runs import RunRecord, RunSpec
-from dglbench.warm_start import WarmStart
+from dglbench.runs import provenance
+from dglbench.runs.store import RunRecord, RunSpec
+from dglbench.training.warm_start import WarmStart
 
 __all__ = ["Ended", "Executor", "Job", "Listener", "News", "broken_record", "hard_limit"]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from statistics import fmean
 
-from dglbench.runs import RunRecord, RunSpec
+from dglbench.runs.store import RunRecord, RunSpec
 from dglbench.sweep.search import GroupSearch
 from dglbench.sweep.survey import Survey
 

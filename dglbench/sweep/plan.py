@@ -12,28 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dglbench.plugins import find_task
-from dglbench.resolve import load_dataset
-from dglbench.runs import RunSpec
 from dglbench.solvers import make_solver
-from dglbench.sweep.asked import Layer, from_file, from_preset
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
-from dglbench.sweep.survey import Known, Survey, look
+from dglbench.sweep.survey import Known, Survey, read_state
+from dglbench.sweep.wishes import Wishes, from_file, from_preset
+from dglbench.training.resolve import load_dataset
 
-__all__ = ["Plan", "PlanRow", "Planned", "make_plan", "plan_sweep"]
-
-
-class Planned(NamedTuple):
-    """One run of the first round, and what is known of it."""
-
-    spec: RunSpec
-    run_id: str
-    known: Known
-    stale: bool
-
-    def wanted(self, retry_failed: bool) -> bool:
-        """Say whether the sweep would run it."""
-        return wanted(self.known, retry_failed)
+__all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
 
 
 class PlanRow(NamedTuple):
@@ -69,10 +55,10 @@ class Plan:
         counts: Counter[str] = Counter()
         unknown, seconds, to_run = False, 0.0, 0
         for run_id, spec in search.pending.items():
-            known = look(self.out, run_id)
+            known = read_state(self.out, run_id)
             stale = known.state == "absent" and self.survey.stale(spec)
             counts["stale" if stale else known.state] += 1
-            if wanted(known, retry_failed):
+            if needs_run(known, retry_failed):
                 to_run += 1
                 estimate = self.survey.seconds(spec)
                 unknown |= estimate is None
@@ -85,12 +71,12 @@ class Plan:
         return PlanRow(search.group, search.total, counts, to_run, None if unknown else seconds)
 
 
-def wanted(known: Known, retry_failed: bool) -> bool:
+def needs_run(known: Known, retry_failed: bool) -> bool:
     """Say whether a run in this state is to be run."""
     return known.state not in ("done", "failed") or (known.state == "failed" and retry_failed)
 
 
-def plan_sweep(flags: Layer, *, preset: str | None, config: Path | None, out: Path) -> Plan:
+def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
     """Resolve and check a sweep; what the flags leave open comes from the file, then the preset."""
     file = from_file(config) if config else None
     base = from_preset(preset or (file.preset if file and file.preset else "paper"))

@@ -16,10 +16,10 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import TASKS, find_method, find_task, plugins
-from dglbench.resolve import paper_options, resolve_protocol
-from dglbench.runs import Protocol
-from dglbench.sweep.asked import Layer, Search
+from dglbench.runs.store import Protocol
+from dglbench.sweep.wishes import Search, Wishes
 from dglbench.task import Task, TaskSpec
+from dglbench.training.resolve import paper_options, resolve_protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
 
@@ -96,7 +96,7 @@ class Sweep:
         return hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
 
-def resolve_sweep(layers: Sequence[Layer]) -> Sweep:
+def resolve_sweep(layers: Sequence[Wishes]) -> Sweep:
     """Resolve layers given in rising order of precedence."""
     methods = _unique(_last(layers, "methods") or (), "method", "--methods two-stage,dgl-1")
     for name in methods:
@@ -119,7 +119,7 @@ def resolve_sweep(layers: Sequence[Layer]) -> Sweep:
     )
 
 
-def _settings(layers: Sequence[Layer], methods: Sequence[str], search: str) -> Iterator[Setting]:
+def _settings(layers: Sequence[Wishes], methods: Sequence[str], search: str) -> Iterator[Setting]:
     chosen = list(_entries(layers))
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
@@ -135,7 +135,7 @@ def _settings(layers: Sequence[Layer], methods: Sequence[str], search: str) -> I
         yield _setting(layers, index, entry, methods, search)
 
 
-def _entries(layers: Sequence[Layer]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _entries(layers: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the settings to run, each with the layer that describes it."""
     for index in reversed(range(len(layers))):
         layer = layers[index]
@@ -157,7 +157,7 @@ def _entries(layers: Sequence[Layer]) -> Iterator[tuple[int, Mapping[str, Any]]]
 
 
 def _setting(
-    layers: Sequence[Layer],
+    layers: Sequence[Wishes],
     index: int,
     entry: Mapping[str, Any],
     methods: Sequence[str],
@@ -204,7 +204,7 @@ def _method_plan(
     task: Task,
     settings: Any,
     name: str,
-    layers: Sequence[Layer],
+    layers: Sequence[Wishes],
     index: int,
     entry: Mapping[str, Any],
     search: str,
@@ -268,7 +268,7 @@ def _split(name: str) -> tuple[Task, dict[str, int]]:
     return find_task(name), {}
 
 
-def _check_owners(layers: Sequence[Layer], methods: Sequence[str]) -> None:
+def _check_owners(layers: Sequence[Wishes], methods: Sequence[str]) -> None:
     """Refuse method options that no chosen method has, and owners that do not exist."""
     known = {
         name: {info.name for info in options.describe(find_method(name).cls.Options)}
@@ -287,7 +287,7 @@ def _check_owners(layers: Sequence[Layer], methods: Sequence[str]) -> None:
             raise OptionError(f"no method here has an option '{key}'; there are {there}.")
 
 
-def _last(layers: Sequence[Layer], name: str) -> Any:
+def _last(layers: Sequence[Wishes], name: str) -> Any:
     return next((v for layer in reversed(layers) if (v := getattr(layer, name)) is not None), None)
 
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench.errors import OptionError
-from dglbench.resolve import resolve_run
-from dglbench.runs import RunSpec
+from dglbench.runs.store import RunSpec
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.task import TaskSpec
+from dglbench.training.resolve import resolve_run
 
 __all__ = ["Group", "GroupSearch", "make_groups"]
 

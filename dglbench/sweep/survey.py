@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dglbench.runs import RunSpec, asked_hash, load_status, run_folders
+from dglbench.runs.store import RunSpec, asked_hash, load_status, run_folders
 
-__all__ = ["Known", "Survey", "look"]
+__all__ = ["Known", "Survey", "read_state"]
 
 REQUIRED_TABLES = ("timing", "regret", "decisions")
 """What every finished run has; the others depend on the method."""
@@ -32,7 +32,7 @@ class Known(NamedTuple):
     """When its status was written, by the file system's clock."""
 
 
-def look(out: Path, run_id: str) -> Known:
+def read_state(out: Path, run_id: str) -> Known:
     """Read one run's state from its folder, checking that its files are whole."""
     folder = out / run_id
     try:
@@ -81,7 +81,7 @@ class Survey:
                     str(identity["solver"]),
                 )
             except (KeyError, TypeError):
-                continue  # no run of ours, or damaged; `look` says so if it is wanted
+                continue  # no run of ours, or damaged; `read_state` says so if it is wanted
             status = load_status(folder)
             if status and status["status"] == "done":
                 pace[key].append((float(status["wall_s"]), int(status["epochs_run"])))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dglbench.cli.generate import default_path
-from dglbench.dataset import dataset_digest, read_dataset, write_dataset
+from dglbench.data.dataset_file import dataset_digest, read_dataset, write_dataset
 from dglbench.task import TaskSpec
 from dglbench_tasks.matching import MatchingSettings
 
@@ -139,7 +139,7 @@ def test_mistakes_are_one_sentence_and_leave_nothing(words, says, cli, tmp_path)
     ],
 )
 def test_plots_in_three_formats(task, file, starts, small_data, tmp_path):
-    from dglbench.data_plot import plot_labels
+    from dglbench.data.plot import plot_labels
     from dglbench.plugins import find_task
 
     plot_labels(find_task(task), small_data(task, n=16), tmp_path / file)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dglbench.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.layers.cvxpylayers import QuadraticLayer
 from dglbench.methods import Batch, Constraints, Training
 from dglbench.plugins import find_method
 from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.solvers.quadratic import QuadraticLayer
+from dglbench.training.clock import Clock, Ledger, MeteredLayer, MeteredSolver
 
 KNAPSACK = Problem.build(
     np.stack([np.array([3.0, 5, 7, 3, 5]), np.zeros(5)], axis=1)[None],

@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dglbench.layers.cvxpylayers import QuadraticLayer
 from dglbench.methods import Batch, Constraints
 from dglbench.methods.dgl import soft_decisions
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.solvers.quadratic import QuadraticLayer
 
 from .helpers import (
     KNAPSACK,

@@ -2,7 +2,7 @@
 
 Curves and costs have the shape of real runs (a warm start, a fast drop for DGL,
 a slow but lower end for QPTL) and are a pure function of the arguments. Run
-``python tests/report/make_logs.py FOLDER`` to get the whole paper's worth.
+``python tests/report/make_schemas.py FOLDER`` to get the whole paper's worth.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from dglbench import logs
-from dglbench.runs import Protocol, RunRecord, RunSpec, write_run
+from dglbench.runs import schemas
+from dglbench.runs.store import Protocol, RunRecord, RunSpec, write_run
 from dglbench.task import TaskSpec
 
 METHODS = ("two-stage", "spo", "qptl", "dgl-none", "dgl-1", "dgl-5", "dgl-20", "dgl-auto")
@@ -140,7 +140,7 @@ def _tables(
     quadratic, derivative = 2e-3 + 6e-5 * n, 5e-4 + 2e-5 * n
     period = {"dgl-1": 1, "dgl-5": 5, "dgl-20": 20}.get(method)
     epoch = np.arange(epochs + 1)
-    cost = {f"{phase}_s": np.zeros(epochs + 1) for phase in logs.PHASES}
+    cost = {f"{phase}_s": np.zeros(epochs + 1) for phase in schemas.PHASES}
 
     def noisy(seconds: float, where: Any = slice(1, None)) -> Any:
         return seconds * rng.lognormal(0, 0.06, np.arange(epochs + 1)[where].size)
@@ -180,7 +180,7 @@ def _tables(
         "solves_train": trained,
         "solves_refresh": refreshed,
     }
-    tables = {"timing": pa.table(timing, schema=logs.TIMING)}
+    tables = {"timing": pa.table(timing, schema=schemas.TIMING)}
     tables["regret"] = _regret(rng, run, elapsed, factor)
     tests = _INSTANCES.get(task, (0, 0, 200))[2]
     best = rng.normal(0.7 * n, 0.05 * n, tests)
@@ -192,7 +192,7 @@ def _tables(
             "achieved_value": best - lost,
             "regret": lost,
         },
-        schema=logs.DECISIONS,
+        schema=schemas.DECISIONS,
     )
     if method.startswith("dgl"):
         tables |= _dual_tables(rng, epoch, refreshed / train, tables["regret"], n)
@@ -219,7 +219,7 @@ def _regret(rng: np.random.Generator, run: Invented, elapsed: Any, factor: float
             "absolute_regret": np.maximum(relative, 0) * 0.7 * n,
             "mse": 0.02 + 0.05 * curve,
         }
-    return pa.concat_tables(pa.table(columns, schema=logs.REGRET) for columns in rows.values())
+    return pa.concat_tables(pa.table(columns, schema=schemas.REGRET) for columns in rows.values())
 
 
 def _dual_tables(
@@ -249,8 +249,8 @@ def _dual_tables(
         "bound": gap + predicted + true,
     }
     return {
-        "duals": pa.table(duals, schema=logs.DUALS),
-        "bound": pa.table(bound, schema=logs.BOUND),
+        "duals": pa.table(duals, schema=schemas.DUALS),
+        "bound": pa.table(bound, schema=schemas.BOUND),
     }
 
 

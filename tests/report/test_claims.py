@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from make_logs import make_folder, make_run
 
-from dglbench import logs as schemas
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
 from dglbench.report.checks import Evidence, Finding
 from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
+from dglbench.runs import schemas
 
 PAPER_IDS = [
     "sooner-than-spo",

@@ -7,10 +7,10 @@ import pytest
 from make_logs import make_folder, make_run
 
 from dglbench.errors import ReportError
-from dglbench.logs import PHASES
 from dglbench.report import FIGURE_NAMES, load
 from dglbench.report.figures import FIGURES, find, save
 from dglbench.report.figures.base import percent, seconds, spread
+from dglbench.runs.schemas import PHASES
 
 
 def rows_of(logs, run_id, table):

@@ -12,9 +12,9 @@ import pytest
 from make_logs import METHODS, Options, Settings, make_folder, make_run
 
 from dglbench.errors import ReportError
-from dglbench.logs import FORMAT_VERSION
 from dglbench.report import load
 from dglbench.report.curves import curves, one_seed_each, time_to
+from dglbench.runs.schemas import FORMAT_VERSION
 
 
 def rewrite(path: Path, change) -> None:

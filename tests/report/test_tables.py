@@ -10,18 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 from make_logs import METHODS, Options, make_folder, make_run
 
-from dglbench import logs as schemas
 from dglbench.cli import train as train_verb
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
-from dglbench.report.accounts import stale_runs
+from dglbench.report.budget import stale_runs
 from dglbench.report.commands import reproduce, retime, train_command
 from dglbench.report.curves import curves, time_to
 from dglbench.report.leaderboard import standings, unfinished
 from dglbench.report.pairwise import Pairs
-from dglbench.report.reach import Reach
 from dglbench.report.sheet import ratio, seconds
 from dglbench.report.tables import TABLES, build, render
+from dglbench.report.time_to_regret import Reach
+from dglbench.runs import schemas
 
 ELSEWHERE = {"machine": "another", "concurrency": 4}
 
@@ -310,8 +310,8 @@ class CaughtError(Exception):
 def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
     """Write a run with a true spec (invented numbers); return its folder and id."""
     from dglbench.plugins import find_task
-    from dglbench.resolve import resolve_data, resolve_protocol, resolve_run
-    from dglbench.runs import RunRecord, write_run
+    from dglbench.runs.store import RunRecord, write_run
+    from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 
     task = find_task("matching")
     spec = resolve_run(
@@ -341,9 +341,9 @@ def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
 def test_the_train_command_makes_the_same_run(tmp_path, monkeypatch, method, given):
     import typer
 
-    from dglbench import single
     from dglbench.plugins import find_task
-    from dglbench.resolve import resolve_data, resolve_protocol, resolve_run
+    from dglbench.training import run as single
+    from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 
     out, run_id = real_run(tmp_path, method, **given)
     asked: dict = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from dglbench.sweep import Plan, plan_sweep, read_layer
+from dglbench.sweep import Plan, plan_sweep, read_wishes
 
 TINY = {
     "tasks": "matching-4,knapsack-6",
@@ -88,7 +88,7 @@ dies-once = faulty:DiesOnce
 
 
 def tiny_plan(out: Path, **wishes: Any) -> Plan:
-    layer = read_layer({**TINY, **wishes}, "the test")
+    layer = read_wishes({**TINY, **wishes}, "the test")
     return plan_sweep(layer, preset=None, config=None, out=out)
 
 

@@ -127,7 +127,7 @@ def test_a_scheduler_that_goes_away_is_one_sentence(start: Any, tmp_path: Path) 
 
 
 def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dglbench.sweep import workers as module
+    from dglbench.sweep.executors import dask_workers as module
 
     monkeypatch.setattr(module, "_CONNECT_S", 0.5)
     with pytest.raises(SweepError, match="there is no Dask scheduler at tcp://127"):

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from sweep_helpers import Silent, leftovers, regrets, states, tiny_plan, wait_for, words
 
-from dglbench import runs
 from dglbench.errors import RunError
+from dglbench.runs import store as runs
 from dglbench.sweep.execute import run_sweep
 
 SEEDS = "1,2,3"

@@ -10,9 +10,9 @@ import pytest
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, words
 
 from dglbench.cli import main
-from dglbench.sweep.claims import Claims
 from dglbench.sweep.execute import run_sweep
-from dglbench.sweep.survey import look
+from dglbench.sweep.locks import Locks
+from dglbench.sweep.survey import read_state
 
 ONE = {"tasks": "matching-4", "seeds": "1"}
 
@@ -69,13 +69,13 @@ def test_failed_runs_are_retried_only_when_asked(swept: Path) -> None:
     assert plan.rows(retry_failed=False)[1].to_run == 0
     assert plan.rows(retry_failed=True)[1].to_run == 1
     assert run_sweep(plan, Silent(), retry_failed=True).counts == {"skipped": 3, "done": 1}
-    assert look(swept, folder.name).state == "done"
+    assert read_state(swept, folder.name).state == "done"
 
 
 def test_runs_of_other_code_are_stale_and_never_reused(
     swept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dglbench import resolve
+    from dglbench.training import resolve
 
     monkeypatch.setattr(resolve.provenance, "source_hash", lambda *things: "other code 1")
     rows = tiny_plan(swept, **ONE).rows(retry_failed=False)
@@ -132,12 +132,12 @@ def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_failing_warm_start_fails_its_runs_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dglbench.sweep import inprocess
+    from dglbench.sweep.executors import in_process
 
     def broken(*arguments: Any) -> Any:
         raise RuntimeError("no predictor today")
 
-    monkeypatch.setattr(inprocess, "train_warm_start", broken)
+    monkeypatch.setattr(in_process, "train_warm_start", broken)
     outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent())
     assert outcome.counts == {"done": 1, "failed": 3}
     status = json.loads((next(tmp_path.glob("*-spo-*")) / "status.json").read_text())
@@ -146,7 +146,7 @@ def test_a_failing_warm_start_fails_its_runs_alone(
 
 
 def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:
-    with Claims(tmp_path) as claims:
+    with Locks(tmp_path) as claims:
         assert claims.take("a run")
         assert (tmp_path / ".lock").exists()
         claims.release("a run")

@@ -10,7 +10,7 @@ import pytest
 from sweep_helpers import Silent, tiny_plan
 
 from dglbench.cli import main
-from dglbench.sweep.driver import Outcome
+from dglbench.sweep.driver import SweepEnd
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.search import GroupSearch
 
@@ -18,7 +18,7 @@ GRID = {"tasks": "matching-4", "seeds": "1", "methods": "two-stage,dgl-1", "epoc
 SPACE = {"two-stage": {"lr": [0.01, 0.1, 1.0]}, "dgl-1": {"lr": [0.01, 0.1, 1.0], "tau": [0.1, 1]}}
 
 
-def searched(out: Path, search: str) -> tuple[Outcome, Silent]:
+def searched(out: Path, search: str) -> tuple[SweepEnd, Silent]:
     listener = Silent()
     setting = {"task": "matching-4", "space": SPACE}
     wishes = {**GRID, "tasks": None, "setting": [setting], "search": search}

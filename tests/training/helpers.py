@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dglbench.plugins import find_task
-from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
-from dglbench.training import train
-from dglbench.warm_start import load_or_train
+from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.train import train
+from dglbench.training.warm_start import load_or_train
 
 TASKS = {
     "matching": {"n": 8, "train": 40, "val": 30, "test": 30},

@@ -6,10 +6,10 @@ import math
 import pytest
 import torch
 
-from dglbench import logs
 from dglbench.plugins import find_task
-from dglbench.resolve import load_data
-from dglbench.warm_start import fresh_predictor
+from dglbench.runs import schemas
+from dglbench.training.resolve import load_data
+from dglbench.training.warm_start import fresh_predictor
 
 from .helpers import METHODS, SOLVERS, TASKS, make_spec, run
 
@@ -50,7 +50,7 @@ def test_logs_match_their_schemas(record):
     expected = {"timing", "regret", "decisions"} | ({"duals", "bound"} if guided else set())
     assert set(record.tables) == expected
     for name, table in record.tables.items():
-        assert table.schema.equals(logs.TABLES[name])
+        assert table.schema.equals(schemas.TABLES[name])
     assert [row["epoch"] for row in rows(record, "timing")] == list(range(EPOCHS + 1))
     assert len(rows(record, "regret")) == 2 * (EPOCHS + 1)
 
@@ -58,9 +58,9 @@ def test_logs_match_their_schemas(record):
 def test_phases_add_up_and_elapsed_runs_on(record):
     elapsed = 0.0
     for row in rows(record, "timing"):
-        phases = sum(row[f"{name}_s"] for name in logs.PHASES)
+        phases = sum(row[f"{name}_s"] for name in schemas.PHASES)
         assert phases == pytest.approx(row["epoch_s"], rel=0.02)
-        assert min(row[f"{name}_s"] for name in logs.PHASES) >= 0.0
+        assert min(row[f"{name}_s"] for name in schemas.PHASES) >= 0.0
         elapsed += row["epoch_s"]
         assert row["elapsed_s"] == pytest.approx(elapsed)
     assert record.status["train_s"] == pytest.approx(elapsed)
@@ -68,7 +68,7 @@ def test_phases_add_up_and_elapsed_runs_on(record):
 
 def test_each_method_pays_only_for_its_own_phases(record):
     timing = rows(record, "timing")[1:]
-    spent = {name: sum(row[f"{name}_s"] for row in timing) for name in logs.PHASES}
+    spent = {name: sum(row[f"{name}_s"] for row in timing) for name in schemas.PHASES}
     method = record.spec.method
     assert (spent["solve"] > 0) == (method in ("spo", "qptl"))
     assert (spent["differentiate"] > 0) == (method == "qptl")

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from dglbench import training
-from dglbench.clock import Clock, Ledger, MeteredSolver
 from dglbench.errors import OptionError
-from dglbench.evaluation import Outcome, bootstrap_interval
 from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
-from dglbench.resolve import load_data, paper_options, resolve_data, resolve_protocol, resolve_run
-from dglbench.warm_start import load_or_train
+from dglbench.training import train as training
+from dglbench.training.clock import Clock, Ledger, MeteredSolver
+from dglbench.training.evaluation import Evaluation, bootstrap_interval
+from dglbench.training.resolve import (
+    load_data,
+    paper_options,
+    resolve_data,
+    resolve_protocol,
+    resolve_run,
+)
+from dglbench.training.warm_start import load_or_train
 
 from .helpers import make_spec, run
 
@@ -187,7 +193,7 @@ def test_regret_of_perfect_predictions_is_zero():
 
 
 def test_metrics_are_what_they_say():
-    outcome = Outcome(np.array([10.0, 4.0]), np.array([9.0, 2.0]), 1.5)
+    outcome = Evaluation(np.array([10.0, 4.0]), np.array([9.0, 2.0]), 1.5)
     assert outcome.metrics() == {
         "relative_regret": pytest.approx((0.1 + 0.5) / 2),
         "pooled_regret": pytest.approx(3 / 14),

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dglbench.diagnostics import dual_health, regret_bound
 from dglbench.methods import Constraints
+from dglbench.methods.diagnostics import dual_health, regret_bound
 from dglbench.problem import Problem
 from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench.solvers.ortools import OrtoolsSolver

@@ -8,7 +8,6 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
-from dglbench.logs import PHASES
 from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     COLUMN_IN,
@@ -25,6 +24,7 @@ from dglbench.report.figures.base import (
 )
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
+from dglbench.runs.schemas import PHASES
 
 __all__ = ["FIGURE", "data"]
 

@@ -1,6 +1,6 @@
 """What is asked for, from three places: the command line, a TOML file, a preset.
 
-All three speak one format, a `Layer`. In a file it reads::
+All three speak one format, a `Wishes`. In a file it reads::
 
     methods = ["two-stage", "dgl-1"]
     tasks = ["matching-50", "knapsack-48"]
@@ -29,9 +29,9 @@ from typing_extensions import Doc
 
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
-from dglbench.runs import Protocol
+from dglbench.runs.store import Protocol
 
-__all__ = ["PRESETS", "Layer", "from_file", "from_preset", "nested_assignments", "read_layer"]
+__all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
 
 PRESETS = ("paper", "grid", "quick")
 
@@ -56,7 +56,7 @@ class Scalars:
 
 
 @dataclass(frozen=True)
-class Layer(Scalars):
+class Wishes(Scalars):
     """One source of wishes; None or empty where it has none."""
 
     origin: str = "the command line"
@@ -71,15 +71,15 @@ class Layer(Scalars):
     """``[[setting]]`` tables, checked for their keys only."""
 
 
-def from_preset(name: str) -> Layer:
+def from_preset(name: str) -> Wishes:
     """Return one of the presets that ship with dglbench."""
     if name not in PRESETS:
         raise SweepError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}.")
     text = resources.files("dglbench.sweep").joinpath("presets.toml").read_text("utf-8")
-    return read_layer(tomllib.loads(text)[name], f"preset {name}")
+    return read_wishes(tomllib.loads(text)[name], f"preset {name}")
 
 
-def from_file(path: Path) -> Layer:
+def from_file(path: Path) -> Wishes:
     """Read a ``--config`` file."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
@@ -90,10 +90,10 @@ def from_file(path: Path) -> Layer:
         ) from error
     except ValueError as error:  # no UTF-8, or no TOML
         raise SweepError(f"--config {path} is no valid TOML: {error}.") from error
-    return read_layer(document, str(path))
+    return read_wishes(document, str(path))
 
 
-def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
+def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
     """Check the keys of a document and the values of those that are not tables."""
     names = {field.name for field in dataclasses.fields(Scalars)}
     allowed = [*names, *_TABLES, "search", "setting", *_PROTOCOL]
@@ -124,7 +124,7 @@ def read_layer(document: Mapping[str, Any], origin: str) -> Layer:
     _check_settings(settings, origin)
     if settings and scalars.tasks is not None:
         raise SweepError(f"{origin} has both tasks and [[setting]] tables; keep one of them.")
-    return Layer(
+    return Wishes(
         **{name: getattr(scalars, name) for name in names},
         origin=origin,
         search=search,

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dglbench.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.layers.cvxpylayers import QuadraticLayer
 from dglbench.methods.base import Batch, Constraints, Method, Training
 from dglbench.plugins import find_method, find_task
-from dglbench.runs import RunSpec
+from dglbench.runs.store import RunSpec
 from dglbench.solvers import make_solver
-from dglbench.solvers.quadratic import QuadraticLayer
 from dglbench.streams import stream
 from dglbench.task import Dataset
-from dglbench.warm_start import WarmStart, fresh_predictor
+from dglbench.training.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:
     import torch

@@ -13,8 +13,8 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from dglbench.errors import SweepError
-from dglbench.sweep import worker
-from dglbench.sweep.worker import Source, host, other_code
+from dglbench.sweep.executors import dask_job
+from dglbench.sweep.executors.dask_job import Source, host, other_code
 
 __all__ = ["Workers"]
 
@@ -131,7 +131,7 @@ def _local_cluster(jobs: int) -> Any:
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            preload=[worker.__name__],  # its dask_setup warms the process up
+            preload=[dask_job.__name__],  # its dask_setup warms the process up
             memory_limit=0,  # Dask's own limits pause and kill; a run may need what it needs
             silence_logs=logging.CRITICAL,
         )

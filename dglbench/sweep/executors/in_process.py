@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 from dglbench.plugins import find_task
-from dglbench.resolve import load_data
-from dglbench.runs import RunRecord
+from dglbench.runs.store import RunRecord
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Job, News, Watch, hard_limit
-from dglbench.training import Progress, RunStop, train
-from dglbench.warm_start import WarmStart, train_warm_start
+from dglbench.training.resolve import load_data
+from dglbench.training.train import Progress, RunStop, train
+from dglbench.training.warm_start import WarmStart, train_warm_start
 
 __all__ = ["InProcess"]
 

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench import atomic, options, provenance
-from dglbench.runs import Protocol
+from dglbench import atomic, options
+from dglbench.runs import provenance
+from dglbench.runs.store import Protocol
 from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
 

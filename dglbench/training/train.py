@@ -1,8 +1,8 @@
 """One run: train a predictor with one method, watch it, keep its best epoch.
 
-The clock runs around training work only (`dglbench.learner`). Between epochs,
+The clock runs around training work only (`dglbench.training.learner`). Between epochs,
 while it stands still, the predictor is judged on validation and test
-(`dglbench.recorder`); the epoch with the lowest validation relative regret is
+(`dglbench.training.recorder`); the epoch with the lowest validation relative regret is
 kept. Test is logged and never used for a choice.
 """
 
@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from dglbench import provenance
-from dglbench.evaluation import Evaluator
-from dglbench.learner import Diverged, Learner
 from dglbench.plugins import find_task
-from dglbench.recorder import Recorder
-from dglbench.runs import RunRecord, RunSpec
+from dglbench.runs import provenance
+from dglbench.runs.store import RunRecord, RunSpec
 from dglbench.task import Dataset
-from dglbench.warm_start import WarmStart
+from dglbench.training.evaluation import Evaluator
+from dglbench.training.learner import Diverged, Learner
+from dglbench.training.recorder import Recorder
+from dglbench.training.warm_start import WarmStart
 
 __all__ = ["Progress", "RunStop", "train", "warm_process"]
 

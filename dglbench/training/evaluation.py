@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Evaluator", "Outcome", "SplitEvaluator", "bootstrap_interval"]
+__all__ = ["Evaluation", "Evaluator", "SplitEvaluator", "bootstrap_interval"]
 
 # Relative regret divides by |f*|; an instance whose best value is 0 would divide by nothing.
 _SMALLEST_VALUE = 1e-12
 
 
-class Outcome(NamedTuple):
+class Evaluation(NamedTuple):
     """The decisions' worth on one split."""
 
     optimal: Array
@@ -75,11 +75,11 @@ class SplitEvaluator:
         with torch.no_grad():
             return predictor(self.features).numpy()  # type: ignore[no-any-return]
 
-    def judge(self, predictions: Array) -> Outcome:
+    def judge(self, predictions: Array) -> Evaluation:
         """Decide by the predictions, then value the decisions by the truth."""
         achieved = _worth(self.labels, self.solver.decide(predictions))
         error = (predictions - self.labels)[:, self.predicted]
-        return Outcome(self.optimal, achieved, float(np.mean(np.square(error))))
+        return Evaluation(self.optimal, achieved, float(np.mean(np.square(error))))
 
 
 class Evaluator:

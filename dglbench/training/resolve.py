@@ -13,13 +13,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dglbench import options, provenance
+from dglbench import options
 from dglbench.errors import OptionError
-from dglbench.evaluation import Evaluator
 from dglbench.plugins import MethodChoice, find_method, find_task
-from dglbench.runs import Protocol, RunSpec
+from dglbench.runs import provenance
+from dglbench.runs.store import Protocol, RunSpec
 from dglbench.solvers import DUAL_RULES, FAMILIES
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.evaluation import Evaluator
 
 __all__ = [
     "Loaded",
@@ -116,6 +117,6 @@ def load_dataset(data: TaskSpec, file: Path | None = None) -> Dataset:
     """Generate the data, or read it from a dataset file."""
     if file is None:
         return find_task(data.task).generate(data.settings, data.seed)
-    from dglbench.dataset import read_dataset
+    from dglbench.data.dataset_file import read_dataset
 
     return read_dataset(file)

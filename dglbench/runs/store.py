@@ -1,6 +1,6 @@
 """A run: what was asked, what it is called, and its folder of logs.
 
-``results/<run id>/`` holds ``spec.json``, the tables of `dglbench.logs` as
+``results/<run id>/`` holds ``spec.json``, the tables of `dglbench.runs.schemas` as
 Parquet, ``weights.pt`` and ``status.json``. The folder is written under a
 temporary name, flushed and renamed, so a run is there whole or not at all.
 """
@@ -80,7 +80,7 @@ class RunSpec:
 
     def identity(self) -> dict[str, Any]:
         """Return the spec as the JSON-ready document the run id is made from."""
-        from dglbench.logs import FORMAT_VERSION
+        from dglbench.runs.schemas import FORMAT_VERSION
 
         return {
             "format": FORMAT_VERSION,

@@ -15,17 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dglbench import provenance
-from dglbench.dataset import dataset_digest
+from dglbench.data.dataset_file import dataset_digest
 from dglbench.errors import DglbenchError
-from dglbench.evaluation import Evaluator
 from dglbench.plugins import find_method, find_task
-from dglbench.resolve import Loaded, load_data, load_dataset
-from dglbench.runs import RunRecord
+from dglbench.runs import provenance
+from dglbench.runs.store import RunRecord
 from dglbench.sweep.jobs import Job
 from dglbench.task import TaskSpec
-from dglbench.training import Progress, train, warm_process
-from dglbench.warm_start import WarmStart, train_warm_start
+from dglbench.training.evaluation import Evaluator
+from dglbench.training.resolve import Loaded, load_data, load_dataset
+from dglbench.training.train import Progress, train, warm_process
+from dglbench.training.warm_start import WarmStart, train_warm_start
 
 __all__ = [
     "DataNeeded",

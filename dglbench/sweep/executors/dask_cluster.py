@@ -15,14 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from dglbench.dataset import dataset_digest
+from dglbench.data.dataset_file import dataset_digest
 from dglbench.errors import SweepError
-from dglbench.resolve import load_dataset
-from dglbench.sweep import worker
+from dglbench.sweep.executors import dask_job
+from dglbench.sweep.executors.dask_workers import Workers
 from dglbench.sweep.jobs import Ended, Job, News, Watch, broken_record, hard_limit
 from dglbench.sweep.plan import Plan
-from dglbench.sweep.workers import Workers
 from dglbench.task import TaskSpec
+from dglbench.training.resolve import load_dataset
 
 __all__ = ["Cluster"]
 
@@ -72,7 +72,7 @@ class Cluster:
         groups = [group for unit in plan.units for group in unit]
         try:
             self._workers.check(
-                {worker.Source(g.data.task, g.method, g.specs[0].source) for g in groups}
+                {dask_job.Source(g.data.task, g.method, g.specs[0].source) for g in groups}
             )
             self._workers.client.subscribe_topic(
                 self._topic, lambda event: self._inbox.put(("news", event[1]))
@@ -116,7 +116,7 @@ class Cluster:
     def finish_early(self) -> None:
         """Ask all workers to end this sweep's runs after their current epoch."""
         self._finishing = True
-        self._workers.tell(worker.ask_to_finish, self._topic)
+        self._workers.tell(dask_job.ask_to_finish, self._topic)
 
     def close(self, *, now: bool) -> None:
         """Let go of the workers."""
@@ -130,7 +130,7 @@ class Cluster:
         data = job.spec.data
         if data not in self._digests:
             self._digests[data] = dataset_digest(load_dataset(data))
-        order = worker.Order(
+        order = dask_job.Order(
             job=job,
             topic=self._topic,
             digest=self._digests[data],
@@ -138,7 +138,7 @@ class Cluster:
             dataset=self._shipped.get(data),
         )
         future = self._workers.client.submit(
-            worker.work, order, key=f"{job.key} {uuid.uuid4().hex[:8]}", pure=False
+            dask_job.work, order, key=f"{job.key} {uuid.uuid4().hex[:8]}", pure=False
         )
         future.add_done_callback(lambda done: self._inbox.put(("end", (job.key, done))))
         return _Flight(job, future, tries)
@@ -155,7 +155,7 @@ class Cluster:
             flight.training_since, flight.worker = None, message["worker"]
             flight.begun_by.add(message["worker"])
             if self._finishing:  # a worker that was started meanwhile has not been asked
-                self._workers.tell(worker.ask_to_finish, self._topic)
+                self._workers.tell(dask_job.ask_to_finish, self._topic)
 
     def _receive(self, key: str, future: Any) -> list[Ended]:
         flight = self._flights.get(key)
@@ -166,12 +166,12 @@ class Cluster:
         if future.status == "error":
             return self._failed(flight)
         result = future.result()
-        if isinstance(result, worker.OtherCode):
+        if isinstance(result, dask_job.OtherCode):
             raise SweepError(
                 f"{result.why}; install the same dglbench and plugins there, then run the same "
                 "command again."
             )
-        if isinstance(result, worker.DataNeeded):
+        if isinstance(result, dask_job.DataNeeded):
             data = flight.job.spec.data
             self._shipped[data] = pickle.dumps(load_dataset(data))
             self._flights[key] = self._send(flight.job, flight.tries)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.palette import method_order, style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, percent, seconds, text
-from dglbench.runs import asked_hash
+from dglbench.runs.store import asked_hash
 
 __all__ = ["budget", "every_run", "stale_runs"]
 

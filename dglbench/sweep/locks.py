@@ -1,4 +1,4 @@
-"""Claims on runs, so that two sweeps in one folder share the work instead of doubling it.
+"""Locks on runs, so that two sweeps in one folder share the work instead of doubling it.
 
 A claim is a POSIX lock on one byte of ``<out>/.lock``, at an offset made from the
 run's name. Locks vanish with their process, however it ends, so nothing a killed
@@ -18,12 +18,12 @@ from types import TracebackType
 
 from dglbench.errors import RunError
 
-__all__ = ["Claims"]
+__all__ = ["Locks"]
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
-class Claims:
+class Locks:
     """The claims of this process in one folder; a context manager."""
 
     def __init__(self, out: Path) -> None:
@@ -32,7 +32,7 @@ class Claims:
         self.supported = True
         """False where the file system has no locks; every claim then succeeds."""
 
-    def __enter__(self) -> Claims:
+    def __enter__(self) -> Locks:
         try:
             self._file = self._open()
         except OSError as error:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench import options, sealed
+from dglbench import options
 from dglbench.atomic import atomic_path
+from dglbench.data import seal
 from dglbench.errors import DatasetError, DglbenchError
 from dglbench.plugins import find_task
 from dglbench.task import SPLITS, Dataset, TaskSpec
@@ -78,8 +79,8 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
                     writer.write_batch(
                         pa.record_batch(columns, schema=schema), row_group_size=len(split)
                     )
-                writer.add_key_value_metadata({_KEY: _canonical(document), **sealed.PLACEHOLDER})
-            sealed.close(temporary)
+                writer.add_key_value_metadata({_KEY: _canonical(document), **seal.PLACEHOLDER})
+            seal.close(temporary)
     except OSError as error:
         raise DatasetError(
             f"{path} could not be written: {error.strerror or error}; "
@@ -96,7 +97,7 @@ def stored_digest(path: Path) -> str | None:
     try:
         metadata = pq.read_schema(path).metadata or {}
         digest = str(json.loads(metadata[_KEY])["digest"])
-        return digest if sealed.holds(path, metadata) else None
+        return digest if seal.holds(path, metadata) else None
     except (OSError, pa.ArrowException, KeyError, ValueError, TypeError):
         return None
 
@@ -143,7 +144,7 @@ def _read(path: Path) -> Dataset:
             start = rows.stop
     if _digest(document, dataset) != document["digest"]:
         raise _refused(path, "is damaged: its content does not match its digest")
-    if not sealed.holds(path, file.schema_arrow.metadata):
+    if not seal.holds(path, file.schema_arrow.metadata):
         raise _refused(path, "was changed after it was written: its seal is broken")
     return dataset
 

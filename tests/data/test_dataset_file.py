@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dglbench.dataset import dataset_digest, read_dataset, stored_digest, write_dataset
+from dglbench.data.dataset_file import dataset_digest, read_dataset, stored_digest, write_dataset
 from dglbench.errors import DatasetError
 
 
@@ -86,7 +86,7 @@ def test_only_predicted_options_are_stored(tmp_path, small_data):
 
 
 def test_same_data_same_bytes_in_many_row_groups(tmp_path, small_data, monkeypatch):
-    from dglbench import dataset as module
+    from dglbench.data import dataset_file as module
 
     whole = write_dataset(small_data(), tmp_path / "whole.parquet")
     monkeypatch.setattr(module, "_BATCH_BYTES", 3000)
@@ -206,7 +206,7 @@ def test_a_failed_write_leaves_what_was_there(file, small_data, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dglbench.sealed.close", full)
+    monkeypatch.setattr("dglbench.data.seal.close", full)
     with pytest.raises(DatasetError, match="No space left on device; free some space"):
         write_dataset(small_data(seed=8), file)
     assert file.read_bytes() == before

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dglbench.data_summary import duals_are_unique, summarise, work
+from dglbench.data.summary import duals_are_unique, summarise, work
 from dglbench.plugins import find_task
 from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
@@ -92,7 +92,7 @@ def test_matching_has_no_gap(small_data):
 
 
 def test_large_data_is_sampled_evenly(small_data, monkeypatch):
-    from dglbench import data_summary
+    from dglbench.data import summary as data_summary
 
     dataset = small_data(train=50)
     monkeypatch.setattr(data_summary, "_SOLVED_NUMBERS", 18 * 11)

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dglbench.logs import PHASES, PURPOSES
+from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.solvers.base import Solver
 
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.solvers.quadratic import QuadraticLayer
+    from dglbench.layers.cvxpylayers import QuadraticLayer
 
 __all__ = ["Clock", "Ledger", "MeteredLayer", "MeteredSolver"]
 

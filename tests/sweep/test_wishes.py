@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from dglbench.errors import DglbenchError
-from dglbench.sweep import Sweep, plan_sweep, read_layer, resolve_sweep, toml
-from dglbench.sweep.asked import Layer, from_preset, nested_assignments
+from dglbench.sweep import Sweep, plan_sweep, read_wishes, resolve_sweep, toml
+from dglbench.sweep.wishes import Wishes, from_preset, nested_assignments
 
 NOWHERE = Path("/nonexistent/results")
 
 
 def resolved(*documents: dict[str, Any], preset: str = "paper") -> Sweep:
-    layers = [read_layer(document, "a test") for document in documents]
+    layers = [read_wishes(document, "a test") for document in documents]
     return resolve_sweep([from_preset(preset), *layers])
 
 
@@ -97,11 +97,11 @@ def test_a_saved_sweep_is_the_same_sweep(preset: str, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(toml.dumps(sweep.document()))
     tasks = ["matching-10", "knapsack-24"]
-    again = plan_sweep(Layer(), preset=None, config=file, out=NOWHERE)
+    again = plan_sweep(Wishes(), preset=None, config=file, out=NOWHERE)
     assert again.sweep == sweep
     assert again.sweep.digest == sweep.digest
     narrowed = plan_sweep(
-        read_layer({"tasks": tasks, "methods": ["spo"]}, "flags"),
+        read_wishes({"tasks": tasks, "methods": ["spo"]}, "flags"),
         preset=None,
         config=file,
         out=NOWHERE,
@@ -157,12 +157,12 @@ def test_toml_keeps_every_value() -> None:
 )
 def test_mistakes_are_found_while_planning(flags: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DglbenchError, match=sentence):
-        plan_sweep(read_layer(flags, "the command line"), preset=None, config=None, out=NOWHERE)
+        plan_sweep(read_wishes(flags, "the command line"), preset=None, config=None, out=NOWHERE)
 
 
 def test_missing_data_are_found_while_planning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DGLBENCH_SEMO_FILE", "/nonexistent/semo.npz")
-    flags = read_layer({"tasks": "knapsack-24", "set": {"source": "semo"}}, "flags")
+    flags = read_wishes({"tasks": "knapsack-24", "set": {"source": "semo"}}, "flags")
     with pytest.raises(DglbenchError, match="DGLBENCH_SEMO_FILE"):
         plan_sweep(flags, preset=None, config=None, out=NOWHERE)
 
@@ -189,9 +189,9 @@ def test_mistakes_in_a_file(text: str, sentence: str, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(text)
     with pytest.raises(DglbenchError, match=sentence):
-        plan_sweep(Layer(), preset=None, config=file, out=NOWHERE)
+        plan_sweep(Wishes(), preset=None, config=file, out=NOWHERE)
 
 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(DglbenchError, match="cannot be read"):
-        plan_sweep(Layer(), preset=None, config=NOWHERE, out=NOWHERE)
+        plan_sweep(Wishes(), preset=None, config=NOWHERE, out=NOWHERE)

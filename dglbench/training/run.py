@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
-from dglbench.resolve import load_data, resolve_data, resolve_protocol, resolve_run
-from dglbench.runs import clean_partial, load_status, write_run
-from dglbench.training import Progress, train
-from dglbench.warm_start import load_or_train
+from dglbench.runs.store import clean_partial, load_status, write_run
+from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.train import Progress, train
+from dglbench.training.warm_start import load_or_train
 
 __all__ = ["Finished", "run_once"]
 
@@ -45,7 +45,7 @@ def run_once(
     if data_file is None:
         data = resolve_data(plugin, settings, seed)
     else:
-        from dglbench.dataset import dataset_digest, read_dataset
+        from dglbench.data.dataset_file import dataset_digest, read_dataset
 
         dataset = read_dataset(data_file)
         data, digest = dataset.spec, dataset_digest(dataset)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench import logs
-from dglbench.diagnostics import dual_health, regret_bound
-from dglbench.evaluation import Evaluator, Outcome, bootstrap_interval
-from dglbench.learner import Diverged, Learner
+from dglbench.methods.diagnostics import dual_health, regret_bound
 from dglbench.problem import Array
-from dglbench.warm_start import WarmStart, saved_state
+from dglbench.runs import schemas
+from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
+from dglbench.training.learner import Diverged, Learner
+from dglbench.training.warm_start import WarmStart, saved_state
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +24,9 @@ class Recorder:
 
     def __init__(self, learner: Learner, evaluator: Evaluator) -> None:
         self._learner, self._evaluator = learner, evaluator
-        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in logs.TABLES}
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
         self._start_regret: dict[str, float] = {}
-        self._best_test: Outcome | None = None
+        self._best_test: Evaluation | None = None
         self._refreshed = 0
         self.elapsed_s = 0.0
         self.best: dict[str, Any] | None = None
@@ -51,7 +51,7 @@ class Recorder:
     def evaluate(self, epoch: int) -> bool:
         """Judge the predictor on both splits; True if its validation regret is the best so far."""
         learner = self._learner
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, Evaluation] = {}
         for split, judge in self._evaluator.splits.items():
             predictions = judge.predict(learner.predictor)
             if not np.isfinite(predictions).all():
@@ -83,7 +83,7 @@ class Recorder:
 
     def phase_seconds(self) -> dict[str, float]:
         """Return the training seconds so far, by phase."""
-        return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in logs.PHASES}
+        return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in schemas.PHASES}
 
     def summary(self, warm_start: WarmStart | None) -> dict[str, Any]:
         """Return the figures of ``status.json``."""
@@ -129,7 +129,7 @@ class Recorder:
             ]
         return {
             name: pa.Table.from_pylist(rows[name], schema=schema)
-            for name, schema in logs.TABLES.items()
+            for name, schema in schemas.TABLES.items()
             if rows[name]
         }
 
@@ -150,7 +150,7 @@ class Recorder:
             }
         )
 
-    def _log_bound(self, epoch: int, predictions: Array, outcome: Outcome) -> None:
+    def _log_bound(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
         """Log Theorem 1's right-hand side for methods with a temperature and duals."""
         import torch
 

@@ -1,0 +1,1 @@
+"""Smooth decisions with a gradient, for methods that differentiate through the optimiser."""

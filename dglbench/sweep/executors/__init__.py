@@ -1,0 +1,1 @@
+"""Who does a sweep's work: this process, or Dask workers."""
