@@ -50,25 +50,17 @@ class Driver:
     """One sweep on its way."""
 
     plan: Plan
+    executor: Executor
     interrupts: Interrupts
     locks: Locks
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
-    executor: Executor = field(init=False)
-    """Whoever does the work; given before `run`, because it tells its news to `hear`."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._pace = Pace(self.plan.survey)
         self._shown = 0.0
-
-    def hear(self, key: str, news: News) -> None:
-        """Pass on how far a run is."""
-        self._pace.hear(key, news.epoch)
-        self.listener.news(key, news)
-        if time.monotonic() - self._shown > _SHOW_S:
-            self._show_left()
 
     def run(self) -> SweepEnd:
         """Run everything that is to be run."""
@@ -95,7 +87,7 @@ class Driver:
                 self._fill()
             if not self._active and (self._stopping or all(s.finished for s in self._all)):
                 break
-            ended = self.executor.wait(_POLL_S)
+            ended = self.executor.wait(_POLL_S, self._hear)
             for each in ended:
                 self._take(each)
             if not ended and not self._active:
@@ -181,6 +173,13 @@ class Driver:
             task = find_task(spec.data.task)
             self._warm_names[id(search)] = warm_start_id(task, spec.data, spec.protocol)
         return self._warm_names[id(search)]
+
+    def _hear(self, key: str, news: News) -> None:
+        """Pass on how far a run is."""
+        self._pace.hear(key, news.epoch)
+        self.listener.news(key, news)
+        if time.monotonic() - self._shown > _SHOW_S:
+            self._show_left()
 
     # -- ending ----------------------------------------------------------------------
 
