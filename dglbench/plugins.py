@@ -53,8 +53,7 @@ def plugins(group: str) -> tuple[Plugin, ...]:
     """Load every plugin of a group; broken ones carry their error."""
     found: dict[str, Plugin] = {}
     for entry in sorted(importlib.metadata.entry_points(group=group), key=_ours_first):
-        dist = entry.dist
-        origin = f"{dist.name} {dist.version}" if dist else "unknown"
+        origin = " ".join(_name_and_version(entry.dist)) if entry.dist else "unknown"
         other = found.get(entry.name)
         if other is None:
             found[entry.name] = _load(entry, group, origin)
@@ -66,7 +65,16 @@ def plugins(group: str) -> tuple[Plugin, ...]:
 
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
     """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+    return (
+        entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench",
+        entry.name,
+    )
+
+
+@cache  # every look parses a file
+def _name_and_version(dist: importlib.metadata.Distribution) -> tuple[str, str]:
+    metadata = dist.metadata
+    return metadata["Name"], metadata["Version"]
 
 
 def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:

@@ -18,8 +18,8 @@ from typing_extensions import Doc
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import percent, ratio, seconds
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup
+from dglbench.words import percent, ratio, seconds
 
 __all__ = [
     "Cost",

@@ -107,7 +107,7 @@ class Driver:
             self.executor.start(job)
 
     def _next(self) -> Job | None:
-        """Pick the next job, methods of a dataset taking turns, and claim it."""
+        """Pick the next job, methods of a dataset taking turns, and lock it."""
         self._elsewhere = False
         for unit in self._units:
             # The least advanced method first: all of them are spread over the whole time
@@ -137,15 +137,15 @@ class Driver:
             elif isinstance(warm, BaseException):
                 why = f"its warm start failed: {warm}"
                 self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
-            elif self._claim(search, run_id):
+            elif self._lock(search, run_id):
                 search.start(run_id)
                 self._active[run_id] = search
                 limit = self.plan.sweep.time_limit
                 return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit)
         return None
 
-    def _claim(self, search: GroupSearch, run_id: str) -> bool:
-        """Say whether the run is ours to make: not claimed elsewhere and not made meanwhile."""
+    def _lock(self, search: GroupSearch, run_id: str) -> bool:
+        """Say whether the run is ours to make: not locked elsewhere and not made meanwhile."""
         if not self.locks.take(run_id):
             self._not_before[run_id] = time.time() + _ELSEWHERE_S
             self._elsewhere = True

@@ -10,17 +10,14 @@ import numpy as np
 
 from dglbench.problem import Array
 from dglbench.solvers import evaluation_solver
-from dglbench.streams import stream
+from dglbench.statistics import SMALLEST_VALUE
 from dglbench.task import Dataset, Task
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Evaluation", "Evaluator", "SplitEvaluator", "bootstrap_interval"]
-
-# Relative regret divides by |f*|; an instance whose best value is 0 would divide by nothing.
-_SMALLEST_VALUE = 1e-12
+__all__ = ["Evaluation", "Evaluator", "SplitEvaluator"]
 
 
 class Evaluation(NamedTuple):
@@ -40,11 +37,11 @@ class Evaluation(NamedTuple):
     @property
     def relative(self) -> Array:
         """(K,): (f* − f)/|f*|."""
-        return self.regret / np.maximum(np.abs(self.optimal), _SMALLEST_VALUE)
+        return self.regret / np.maximum(np.abs(self.optimal), SMALLEST_VALUE)
 
     def metrics(self) -> dict[str, float]:
         """Return the four figures that are logged."""
-        size = max(float(np.abs(self.optimal).sum()), _SMALLEST_VALUE)
+        size = max(float(np.abs(self.optimal).sum()), SMALLEST_VALUE)
         return {
             "relative_regret": float(self.relative.mean()),
             "pooled_regret": float(self.regret.sum() / size),
@@ -99,15 +96,6 @@ class Evaluator:
             )
             for split in ("val", "test")
         }
-
-
-def bootstrap_interval(values: Array, *, level: float = 0.95, resamples: int = 2000) -> list[float]:
-    """Return the percentile bootstrap interval of the mean over instances."""
-    draws = stream(0, "bootstrap").integers(0, len(values), (resamples, len(values)))
-    means = values[draws].mean(axis=1)
-    tail = (1 - level) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return [float(low), float(high)]
 
 
 def _worth(labels: Array, decisions: Array) -> Array:

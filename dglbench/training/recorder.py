@@ -9,7 +9,8 @@ import numpy as np
 from dglbench.methods.diagnostics import dual_health, regret_bound
 from dglbench.problem import Array
 from dglbench.runs import schemas
-from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
+from dglbench.statistics import bootstrap_interval
+from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.warm_start import WarmStart, saved_state
 

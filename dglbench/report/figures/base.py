@@ -16,6 +16,7 @@ import polars as pl
 
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import Style, method_order, style
+from dglbench.words import short_number, short_seconds
 
 __all__ = [
     "COLUMN_IN",
@@ -158,12 +159,12 @@ def percent(values: Iterable[float]) -> list[str]:
 
 def number(values: Iterable[float]) -> list[str]:
     """Write counts short: 400, 4k, 1.2M."""
-    return [_short(value) for value in values]
+    return [short_number(value) for value in values]
 
 
 def seconds(values: Iterable[float]) -> list[str]:
     """Write seconds as a person would: 1 ms, 0.1 s, 10 s, 5 min."""
-    return [_duration(value) for value in values]
+    return [short_seconds(value) for value in values]
 
 
 def log_breaks(limits: tuple[float, float]) -> list[float]:
@@ -225,18 +226,3 @@ def _distinct(values: list[float]) -> list[str]:
         if len(set(texts)) == len(set(finite)) and exact:
             break
     return [f"{value:.{digits}f}" if math.isfinite(value) else "" for value in values]
-
-
-def _short(value: float) -> str:
-    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{suffix}"
-    return f"{value:g}"
-
-
-def _duration(value: float) -> str:
-    if value < 0.00095:
-        return f"{value * 1e6:.3g} µs"
-    if value < 0.95:
-        return f"{value * 1e3:.3g} ms"
-    return f"{value:.3g} s" if value < 1000 else f"{_short(value)} s"
