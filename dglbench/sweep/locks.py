@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import os
 from pathlib import Path
-from types import TracebackType
 
 from dglbench.errors import RunError
 
@@ -41,12 +40,7 @@ class Locks:
             ) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self.supported and self._lock(fcntl.LOCK_EX, 0):
             self._path.unlink(missing_ok=True)
         os.close(self._file)

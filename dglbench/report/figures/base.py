@@ -14,6 +14,8 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
+from dglbench.errors import ReportError
+from dglbench.report.curves import one_seed_each
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import Style, method_order, style
 from dglbench.words import short_number, short_seconds
@@ -23,6 +25,7 @@ __all__ = [
     "Figure",
     "clock_note",
     "columns_for",
+    "dgl_table",
     "legend_rows",
     "log_breaks",
     "look",
@@ -214,6 +217,18 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
             names.append(unit.label)
     note = "* seconds made under different conditions: compare the regrets, not the times"
     return marked, note if names else None
+
+
+def dgl_table(report: Report, table: str, figure: str) -> pl.DataFrame:
+    """Read a table that only DGL runs have: of the chosen ones, one seed of every setting."""
+    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
+    frame = report.table(table, runs)
+    if frame.is_empty():
+        raise ReportError(
+            f"{figure} needs a finished run of a dgl method; `dglbench train matching --method "
+            f"dgl-5 --out {report.folder}` makes one."
+        )
+    return frame
 
 
 def _distinct(values: list[float]) -> list[str]:
