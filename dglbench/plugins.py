@@ -1,4 +1,4 @@
-"""Finding tasks and methods by entry point, ours and anyone's alike.
+"""Finding tasks, methods and executors by entry point, ours and anyone's alike.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
 list``, never a crash: it fails only when it is asked for by name.
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from dglbench.methods import Method
     from dglbench.task import Task
 
-__all__ = ["MethodChoice", "Plugin", "find_method", "find_task", "plugins"]
+__all__ = ["MethodChoice", "Plugin", "find_method", "find_plugin", "find_task", "plugins"]
 
 TASKS = "dglbench.tasks"
 METHODS = "dglbench.methods"
+EXECUTORS = "dglbench.executors"
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """One registered task or method, loaded or broken."""
+    """One registered class, loaded or broken."""
 
     name: str
     group: str
@@ -52,8 +53,7 @@ def plugins(group: str) -> tuple[Plugin, ...]:
     """Load every plugin of a group; broken ones carry their error."""
     found: dict[str, Plugin] = {}
     for entry in sorted(importlib.metadata.entry_points(group=group), key=_ours_first):
-        dist = entry.dist
-        origin = f"{dist.name} {dist.version}" if dist else "unknown"
+        origin = " ".join(_name_and_version(entry.dist)) if entry.dist else "unknown"
         other = found.get(entry.name)
         if other is None:
             found[entry.name] = _load(entry, group, origin)
@@ -65,7 +65,16 @@ def plugins(group: str) -> tuple[Plugin, ...]:
 
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
     """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+    return (
+        entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench",
+        entry.name,
+    )
+
+
+@cache  # every look parses a file
+def _name_and_version(dist: importlib.metadata.Distribution) -> tuple[str, str]:
+    metadata = dist.metadata
+    return metadata["Name"], metadata["Version"]
 
 
 def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
@@ -81,7 +90,7 @@ def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plug
 
 def find_task(name: str) -> Task:
     """Return the task called ``name``, or say which there are."""
-    task: Task = _find(TASKS, name).target()
+    task: Task = find_plugin(TASKS, name).target()
     return task
 
 
@@ -90,14 +99,15 @@ def find_method(name: str) -> MethodChoice:
     names = {plugin.name for plugin in plugins(METHODS)}
     family = re.fullmatch(r"(.+)-(\d+)", name)
     if name not in names and family and f"{family[1]}-U" in names:
-        plugin = _find(METHODS, f"{family[1]}-U")
+        plugin = find_plugin(METHODS, f"{family[1]}-U")
         return MethodChoice(name, plugin.target, {"U": int(family[2])})
     if name.endswith("-U") and name in names:
         raise PluginError(f"method '{name}' needs a number: write for example {name[:-1]}5.")
-    return MethodChoice(name, _find(METHODS, name).target, {})
+    return MethodChoice(name, find_plugin(METHODS, name).target, {})
 
 
-def _find(group: str, name: str) -> Plugin:
+def find_plugin(group: str, name: str) -> Plugin:
+    """Return the plugin of a group called ``name``, or say which there are."""
     kind = group.rpartition(".")[2].rstrip("s")
     available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
     if name in available:

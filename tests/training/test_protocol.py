@@ -9,9 +9,10 @@ import torch
 from dglbench.errors import OptionError
 from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
+from dglbench.statistics import bootstrap_interval
 from dglbench.training import train as training
 from dglbench.training.clock import Clock, Ledger, MeteredSolver
-from dglbench.training.evaluation import Evaluation, bootstrap_interval, load_data
+from dglbench.training.evaluation import Evaluation, load_data
 from dglbench.training.resolve import (
     paper_options,
     resolve_data,
