@@ -1,33 +1,65 @@
-"""Finding tasks and methods by entry point, ours and anyone's alike.
+"""Finding tasks, methods, solver families and layers by entry point, ours and anyone's alike.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
-list``, never a crash: it fails only when it is asked for by name.
+list``, never a crash: it fails only when it is asked for by name. `register`
+adds the classes of a module that no package installs, such as a local file.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import importlib.metadata
+import inspect
 import re
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dglbench.errors import PluginError
 
 if TYPE_CHECKING:
+    from dglbench.layers import Layer
     from dglbench.methods import Method
+    from dglbench.solvers import SolverFamily
     from dglbench.task import Task
 
-__all__ = ["MethodChoice", "Plugin", "find_method", "find_task", "plugins"]
+__all__ = [
+    "LAYERS",
+    "METHODS",
+    "SOLVERS",
+    "TASKS",
+    "MethodChoice",
+    "Plugin",
+    "find_layer",
+    "find_method",
+    "find_solver",
+    "find_task",
+    "plugins",
+    "register",
+]
 
 TASKS = "dglbench.tasks"
 METHODS = "dglbench.methods"
+SOLVERS = "dglbench.solvers"
+LAYERS = "dglbench.layers"
+
+_BASES = {
+    TASKS: ("dglbench.task", "Task"),
+    METHODS: ("dglbench.methods.base", "Method"),
+    SOLVERS: ("dglbench.solvers.base", "SolverFamily"),
+    LAYERS: ("dglbench.layers.base", "Layer"),
+}
+"""What a plugin of each group is a subclass of, as module and class; imported when asked for."""
+
+_registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
+"""By group and name: what `register` was given in this process."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """One registered task or method, loaded or broken."""
+    """One task, method, solver family or layer, loaded or broken."""
 
     name: str
     group: str
@@ -60,23 +92,37 @@ def plugins(group: str) -> tuple[Plugin, ...]:
         elif other.origin != origin:  # equal: one distribution seen twice on the path
             error = f"the name is taken by {other.origin}"
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
+    found |= _registered[group]
     return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
 
 
-def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
-    """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
+    """Add every task, method, solver family and layer that a module defines, for this process.
 
-
-def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
-    try:
-        target = entry.load()
-        if not isinstance(target, type):
-            raise TypeError(f"{entry.value} is {target!r}, not a class")
-    except Exception as error:  # a plugin may fail in any way; it is recorded and named
-        text = f"{type(error).__name__}: {error}".splitlines()[0]
-        return Plugin(entry.name, group, origin, error=text)
-    return Plugin(entry.name, group, origin, target=target)
+    Classes that are abstract, private or imported from elsewhere are left out. Each
+    is called by its ``name`` (a solver by its ``family``); a class without one by its own name
+    in lower case with hyphens: ``MyMethod`` is ``my-method``. ``origin`` is what
+    ``dglbench list`` shows, such as the file's name; the same origin may register again.
+    """
+    added = []
+    for cls in vars(module).values():
+        if not isinstance(cls, type) or cls.__module__ != module.__name__:
+            continue
+        group = next((group for group in _BASES if issubclass(cls, _base(group))), None)
+        if group is None or cls.__name__.startswith("_") or inspect.isabstract(cls):
+            continue
+        plugin = Plugin(_own_name(cls), group, origin, target=cls)
+        for other in plugins(group):
+            if other.name == plugin.name and other.origin != origin and other.error is None:
+                raise PluginError(
+                    f"{_kind(group)} '{plugin.name}' of {origin} cannot be used: the name is taken "
+                    f"by {other.origin}; give the class {cls.__name__} another name."
+                )
+        added.append(plugin)
+    for plugin in added:
+        _registered[plugin.group][plugin.name] = plugin
+    plugins.cache_clear()
+    return tuple(added)
 
 
 def find_task(name: str) -> Task:
@@ -97,8 +143,53 @@ def find_method(name: str) -> MethodChoice:
     return MethodChoice(name, _find(METHODS, name).target, {})
 
 
+def find_solver(name: str) -> type[SolverFamily]:
+    """Return the solver family called ``name``, or say which there are."""
+    family: type[SolverFamily] = _find(SOLVERS, name).target
+    return family
+
+
+def find_layer(name: str) -> type[Layer]:
+    """Return the layer called ``name``, or say which there are."""
+    layer: type[Layer] = _find(LAYERS, name).target
+    return layer
+
+
+def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
+    """Let no plugin take over a bundled name, whatever the order of the path."""
+    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+
+
+def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
+    try:
+        target = entry.load()
+        if not isinstance(target, type):
+            raise TypeError(f"{entry.value} is {target!r}, not a class")
+        if not issubclass(target, _base(group)):
+            raise TypeError(f"{entry.value} is not a subclass of {'.'.join(_BASES[group])}")
+    except Exception as error:  # a plugin may fail in any way; it is recorded and named
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Plugin(entry.name, group, origin, error=text)
+    return Plugin(entry.name, group, origin, target=target)
+
+
+def _base(group: str) -> type:
+    module, name = _BASES[group]
+    base: type = getattr(importlib.import_module(module), name)
+    return base
+
+
+def _own_name(cls: type) -> str:
+    given = getattr(cls, "name", None) or getattr(cls, "family", None)
+    return str(given or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower())
+
+
+def _kind(group: str) -> str:
+    return group.rpartition(".")[2].removesuffix("s")
+
+
 def _find(group: str, name: str) -> Plugin:
-    kind = group.rpartition(".")[2].rstrip("s")
+    kind = _kind(group)
     available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
     if name in available:
         return available[name]

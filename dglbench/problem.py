@@ -149,7 +149,7 @@ class Problem:
         ).all():
             return True
         if self.is_assignment and self.mask.all():
-            return bool(self.b.clip(0).astype(np.int64).sum() >= self.groups)
+            return bool(self.b.clip(0, self.groups).astype(np.int64).sum() >= self.groups)
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, kron
 

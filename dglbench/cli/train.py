@@ -34,7 +34,9 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any other method option.")
     ] = None,
-    solver: Annotated[str, typer.Option(help="Solver family: ortools or batched.")] = "ortools",
+    solver: Annotated[
+        str, typer.Option(help="Solver family: ortools, batched or a plugin's (see list).")
+    ] = "ortools",
     epochs: Annotated[int | None, typer.Option(help="Passes over the data.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Instances per step.")] = None,
     patience: Annotated[

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dglbench.errors import SolverError
 from dglbench.problem import Array
-from dglbench.solvers import evaluation_solver
+from dglbench.solvers import Solver, evaluation_solver
 from dglbench.streams import stream
 from dglbench.task import Dataset, Task
 
@@ -21,6 +22,10 @@ __all__ = ["Evaluation", "Evaluator", "SplitEvaluator", "bootstrap_interval"]
 
 # Relative regret divides by |f*|; an instance whose best value is 0 would divide by nothing.
 _SMALLEST_VALUE = 1e-12
+
+# Sums over groups are right to about 1e-13 of the sum of their terms' sizes; far from a wrong
+# decision, which costs some term.
+_ROUNDING = 1e-9
 
 
 class Evaluation(NamedTuple):
@@ -34,8 +39,8 @@ class Evaluation(NamedTuple):
 
     @property
     def regret(self) -> Array:
-        """(K,): f* − f, never negative beyond rounding."""
-        return np.maximum(self.optimal - self.achieved, 0.0)
+        """(K,): f* − f, negative only within rounding and the evaluation solver's own error."""
+        return self.optimal - self.achieved
 
     @property
     def relative(self) -> Array:
@@ -60,7 +65,7 @@ class SplitEvaluator:
     instances: np.ndarray[Any, np.dtype[np.intp]]
     features: torch.Tensor
     labels: Array
-    solver: Any
+    solver: Solver
     predicted: np.ndarray[Any, np.dtype[np.bool_]]
 
     @cached_property
@@ -78,8 +83,27 @@ class SplitEvaluator:
     def judge(self, predictions: Array) -> Evaluation:
         """Decide by the predictions, then value the decisions by the truth."""
         achieved = _worth(self.labels, self.solver.decide(predictions))
+        self._check(achieved)
         error = (predictions - self.labels)[:, self.predicted]
         return Evaluation(self.optimal, achieved, float(np.mean(np.square(error))))
+
+    @cached_property
+    def _allowance(self) -> Array:
+        """(K,): how far a decision may come out above the best one found."""
+        size = np.abs(self.labels).max(axis=2).sum(axis=1)
+        allowance: Array = self.solver.decision_error(self.labels) + _ROUNDING * size
+        return allowance
+
+    def _check(self, achieved: Array) -> None:
+        """Refuse decisions better than the best: the solver that judges is wrong."""
+        beyond = np.flatnonzero(achieved - self.optimal > self._allowance)
+        if beyond.size:
+            k = int(beyond[0])
+            raise SolverError(
+                f"instance {self.instances[k]}: the decision taken is worth {achieved[k]:.12g}, "
+                f"more than the optimum {self.optimal[k]:.12g}, so {type(self.solver).__name__}, "
+                "which found both for the evaluation, is wrong; mend that solver."
+            )
 
 
 class Evaluator:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from dglbench import options
 from dglbench.errors import OptionError
-from dglbench.plugins import MethodChoice, find_method, find_task
+from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver, find_task
 from dglbench.runs import provenance
 from dglbench.runs.store import Protocol, RunSpec
-from dglbench.solvers import DUAL_RULES, FAMILIES
 from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.evaluation import Evaluator
 
@@ -67,9 +66,8 @@ def resolve_run(
     data_digest: str | None = None,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
-    task, choice = find_task(data.task), find_method(method)
-    if solver not in FAMILIES:
-        raise OptionError(f"there is no solver '{solver}'; there are {', '.join(FAMILIES)}.")
+    task, choice, family = find_task(data.task), find_method(method), find_solver(solver)
+    layers = [find_layer(name) for name in choice.cls.layers]
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
     fixed = set(choice.from_name) & set(given_options)
@@ -85,9 +83,9 @@ def resolve_run(
         method=method,
         options=parsed,
         solver=solver,
-        dual_rule=DUAL_RULES[solver],
+        dual_rule=choice.cls.dual_rule or family.dual_rule,
         protocol=protocol,
-        source=provenance.source_hash(type(task), choice.cls),
+        source=provenance.source_hash(type(task), choice.cls, family, *layers),
         data_digest=data_digest,
         threads=threads,
     )
