@@ -1,8 +1,7 @@
+import itertools
 import os
 import subprocess
 import sys
-
-import itertools
 
 import numpy as np
 import pytest
