@@ -11,7 +11,9 @@ from rich.text import Text
 from dglbench import options, plugins
 from dglbench.cli import console
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = ("dglbench list", "dglbench list --json")
 
 _KINDS = ("tasks", "solvers", "layers", "methods")
 

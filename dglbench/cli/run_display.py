@@ -31,7 +31,7 @@ _LINE_EVERY_S = 5.0
 @contextmanager
 def live_run(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     """Show a run as it trains: a live table on a terminal, else a line every few seconds."""
-    if quiet:
+    if quiet or console.quiet():
         yield None
     elif console.err.is_terminal:
         from rich.live import Live

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from dglbench.data.source import load_dataset
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
+from dglbench.runs.out_folder import check_folder
 from dglbench.solvers import make_solver
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
@@ -93,6 +94,7 @@ def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: P
 
 def make_plan(sweep: Sweep, out: Path) -> Plan:
     """Spell out the runs, check that their data can be made, and look at the folder."""
+    check_folder(out)
     units = make_groups(sweep)
     for unit in units:
         _check_data(unit[0].specs[0])
