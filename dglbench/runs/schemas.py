@@ -1,4 +1,4 @@
-"""The tables a run writes: their columns, their meaning, their format version.
+"""The tables a run writes: their columns and what they mean.
 
 Row ``epoch = 0`` of every table is the state before training: in ``timing`` it
 is the set-up (layer construction, label solves, first duals), in ``regret`` the
@@ -12,15 +12,12 @@ __all__ = [
     "BOUND",
     "DECISIONS",
     "DUALS",
-    "FORMAT_VERSION",
     "PHASES",
     "PURPOSES",
     "REGRET",
     "TABLES",
     "TIMING",
 ]
-
-FORMAT_VERSION = 1
 
 PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
 """Where an epoch's seconds go; they add up to the epoch."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.runs.store import RunRecord, RunSpec
-from dglbench.training.resolve import Loaded
+from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.training.evaluation import Loaded
+from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import WarmStart, train_warm_start
 
@@ -56,7 +57,7 @@ class Ended(NamedTuple):
     """A job's end: what it made, or the error that kept it from making anything."""
 
     job: Job
-    result: RunRecord | WarmStart | BaseException
+    result: RunOutput | WarmStart | BaseException
 
 
 class News(NamedTuple):
@@ -125,7 +126,7 @@ class Listener(Protocol):
     def news(self, key: str, news: News) -> None:
         """A run has come further."""
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         """A run has ended; ``skipped`` if it was there already."""
 
     def left(self, seconds: float | None) -> None:
@@ -142,7 +143,7 @@ def do_job(
     watch: Callable[[Progress], None] | None = None,
     concurrency: int = 1,
     guard: AbstractContextManager[None] | None = None,
-) -> RunRecord | WarmStart:
+) -> RunOutput | WarmStart:
     """Do a job in this process: all that an executor has to have called somewhere.
 
     ``concurrency`` is the number of jobs that share the machine, ``guard`` surrounds the
@@ -151,7 +152,8 @@ def do_job(
     spec = job.spec
     if job.is_warm_start:
         with guard or nullcontext():
-            return train_warm_start(find_task(spec.data.task), loaded.dataset, spec.protocol)
+            task = find_task(spec.data.task)
+            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
     return train(
         spec,
         loaded.dataset,
@@ -181,19 +183,13 @@ def broken_record(
     error: BaseException | None = None,
     wall_s: float = 0.0,
     concurrency: int = 1,
-) -> RunRecord:
+) -> RunOutput:
     """Record the end of a run that left nothing itself."""
     now = time.time()
     trace = "".join(traceback.format_exception(error)) if error else None
-    status = {
-        "status": state,
-        "message": message,
-        "traceback": trace,
-        "started": _stamp(now - wall_s),
-        "finished": _stamp(now),
-        "wall_s": wall_s,
-    }
-    return RunRecord(spec, status, provenance.environment(spec.threads, concurrency))
+    status = Status(state, message, trace, _stamp(now - wall_s), _stamp(now), wall_s)
+    environment = provenance.environment(spec.threads, concurrency)
+    return RunOutput(RunRecord(spec.run_id, spec.identity, environment, status))
 
 
 def _stamp(seconds: float) -> str:

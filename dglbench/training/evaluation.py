@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dglbench.data.source import load_dataset
+from dglbench.plugins import find_task
 from dglbench.problem import Array
 from dglbench.solvers import evaluation_solver
 from dglbench.statistics import SMALLEST_VALUE
-from dglbench.task import Dataset, Task
+from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +41,7 @@ class Evaluation(NamedTuple):
         """(K,): (f* − f)/|f*|."""
         return self.regret / np.maximum(np.abs(self.optimal), SMALLEST_VALUE)
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, Any]:
         """Return the four figures that are logged."""
         size = max(float(np.abs(self.optimal).sum()), SMALLEST_VALUE)
         return {
@@ -96,6 +98,20 @@ class Evaluator:
             )
             for split in ("val", "test")
         }
+
+
+class Loaded(NamedTuple):
+    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
+
+    dataset: Dataset
+    evaluator: Evaluator
+
+
+@lru_cache(maxsize=4)
+def load_data(data: TaskSpec, digest: str | None = None) -> Loaded:
+    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
+    dataset = load_dataset(data, digest)
+    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
 
 
 def _worth(labels: Array, decisions: Array) -> Array:
