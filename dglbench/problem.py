@@ -82,6 +82,12 @@ class Problem:
         used: Array = x.reshape(len(x), -1) @ self.flat_A.T
         return used
 
+    @cached_property
+    def most_use(self) -> Array:
+        """(M,): the most of each row that any choice of one option a group can use."""
+        most: Array = np.where(self.mask, self.A, -np.inf).max(axis=2).sum(axis=1)
+        return most
+
     def prices(self, duals: Array) -> Array:
         """Aᵀλ for duals of shape (K, M), as (K, G, S): what each option costs at those prices."""
         return (duals @ self.flat_A).reshape(len(duals), self.groups, self.options)
@@ -149,7 +155,7 @@ class Problem:
         ).all():
             return True
         if self.is_assignment and self.mask.all():
-            return bool(self.b.clip(0).astype(np.int64).sum() >= self.groups)
+            return bool(self.b.clip(0, self.groups).astype(np.int64).sum() >= self.groups)
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, kron
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,6 +78,21 @@ def make_plugin(tmp_path: Path) -> Callable[..., Path]:
         return write_plugin(tmp_path / "plugins", name, source, groups)
 
     return write
+
+
+@pytest.fixture
+def installed(
+    make_plugin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., None]]:
+    """Install a throwaway plugin in this process."""
+    from dglbench import plugins
+
+    def install(name: str, source: str, **groups: dict[str, str]) -> None:
+        monkeypatch.syspath_prepend(make_plugin(name, source, **groups))
+        plugins.plugins.cache_clear()
+
+    yield install
+    plugins.plugins.cache_clear()
 
 
 @pytest.fixture

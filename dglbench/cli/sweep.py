@@ -50,7 +50,10 @@ def run(
         typer.Option(metavar="KEY=VALUE", help="Method option; method.key for one method."),
     ] = None,
     solver: Annotated[
-        str | None, typer.Option(help="Solver family: ortools or batched.  [default: ortools]")
+        str | None,
+        typer.Option(
+            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+        ),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the data.", rich_help_panel=_PROTOCOL)

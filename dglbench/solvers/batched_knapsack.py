@@ -104,8 +104,17 @@ class BatchedKnapsack(Solver):
         duals: Array = np.where(full, 0.5 * (below + above), below)
         return duals[:, None]
 
+    def decision_error(self, values: Array) -> Array:
+        """(K,): 0 for dynamic programming, OR-Tools' where that decides."""
+        return np.zeros(len(values)) if self._table_fits else self._fallback.decision_error(values)
+
+    @cached_property
+    def _table_fits(self) -> bool:
+        """Whether the weights are integers and one instance's table of choices is small enough."""
+        return self._units is not None and self.problem.groups * (self._units[1] + 1) <= MOST_BYTES
+
     def _decide(self, values: Array) -> Array:
-        if self._units is None or self.problem.groups * (self._units[1] + 1) > MOST_BYTES:
+        if self._units is None or not self._table_fits:
             return self._fallback.decide(values)
         gain = values[:, :, 0] - values[:, :, 1]
         step = max(1, CHUNK_BYTES // (self.problem.groups * (self._units[1] + 1)))

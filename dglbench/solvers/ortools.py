@@ -27,6 +27,8 @@ GLOP_PARAMETERS = (
     "use_dual_simplex:true use_preprocessing:false "
     "primal_feasibility_tolerance:1e-9 dual_feasibility_tolerance:1e-9"
 )
+# A row that cannot bind and has more room than this is left open: beyond 1e30 GLOP ends ABNORMAL.
+MOST_ROOM = 1e20
 SCIP_PARAMETERS = "limits/gap = 0\nlimits/absgap = 0\nnumerics/feastol = 1e-9\n"
 
 
@@ -62,7 +64,7 @@ class LinearModel:
             problem.mask.ravel().astype(np.float64),
             np.zeros(size),
             np.concatenate([np.ones(groups), np.full(problem.rows, -np.inf)]),
-            np.concatenate([np.ones(groups), problem.b]),
+            np.concatenate([np.ones(groups), _finite_room(problem)]),
             csr_matrix(vstack([pick_one, csr_matrix(problem.flat_A)])),
         )
         if integer:
@@ -98,6 +100,8 @@ class MipRule(IntegerRule):
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        # SCIP proves its bound on LPs whose reduced costs are right to 1e-7 (its own default).
+        self.error = problem.groups * 1e-7
         self._model = LinearModel(problem, "scip", SCIP_PARAMETERS, integer=True)
 
     def choose(self, values: Array, instance: int) -> Array:
@@ -116,6 +120,11 @@ class MipRule(IntegerRule):
                 f"{over.max():.3g}; rescale the rows of A to similar sizes."
             )
         return x
+
+
+def _finite_room(problem: Problem) -> Array:
+    """b, infinite where it is huge and no choice could use it up."""
+    return np.where((problem.b > MOST_ROOM) & (problem.b > problem.most_use), np.inf, problem.b)
 
 
 def _group_best(problem: Problem, values: Array) -> Array:
@@ -139,7 +148,18 @@ class OrtoolsSolver(Solver):
     """
 
     family: ClassVar[str] = "ortools"
+    summary: ClassVar[str] = (
+        "OR-Tools: GLOP for relaxations and duals, exact integer solvers; any task"
+    )
     dual_rule: ClassVar[str] = "vertex"
+
+    def decision_error(self, values: Array) -> Array:
+        """(K,): the integer rule's share of the largest difference inside a group."""
+        mask = self.problem.mask
+        best = np.where(mask, values, -np.inf).max(axis=2)
+        worst = np.where(mask, values, np.inf).min(axis=2)
+        error: Array = self._integer_rule.error * (best - worst).max(axis=1)
+        return error
 
     @cached_property
     def _relaxation(self) -> LinearModel:

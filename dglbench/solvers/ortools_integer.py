@@ -2,7 +2,7 @@
 
 Both rules here need integer coefficients: values are scaled by a power of two that leaves at
 least 40 significant bits of the largest for up to 1000 groups, so a choice can miss the optimum
-by at most G · 2⁻⁴⁰ of the largest difference inside a group.
+by at most G · 2⁻⁴⁰ of the largest difference inside a group (`IntegerRule.error`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ MOST_UNITS = 1_000_000
 
 
 class IntegerRule(ABC):
-    """Chooses one option a group for one instance, exactly."""
+    """Chooses one option a group for one instance, exactly but for `error`."""
+
+    error: float
+    """How much a choice may miss, as a share of the largest difference inside a group."""
 
     @abstractmethod
     def choose(self, values: Array, instance: int) -> Array:
@@ -58,6 +61,7 @@ class FlowRule(IntegerRule):
         self._arcs = np.arange(len(individual), dtype=np.int32)
         # The solver multiplies costs by the number of nodes, and adds them up along paths.
         self._largest_cost = 2.0 ** (61 - 2 * int(np.ceil(np.log2(sink + 2))))
+        self.error = _rounding(groups, self._largest_cost)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -103,6 +107,7 @@ class KnapsackRule(IntegerRule):
         )
         self._solver.set_use_reduction(False)
         self._largest_profit = 2.0 ** (61 - int(np.ceil(np.log2(problem.groups + 1))))
+        self.error = _rounding(problem.groups, self._largest_profit)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -160,3 +165,11 @@ def _to_integers(values: Array, largest: float) -> Integers:
         return np.zeros(values.shape, dtype=np.int64)
     exponent = int(np.frexp(largest)[1]) - 1 - int(np.frexp(top)[1])
     return np.rint(np.ldexp(values, exponent)).astype(np.int64)
+
+
+def _rounding(groups: int, largest: float) -> float:
+    """Share of the top value that `_to_integers` can cost a choice among ``groups`` options.
+
+    The top becomes at least half of ``largest``; each of two choices is off by half a unit a group.
+    """
+    return 2.0 * groups / largest
