@@ -1,4 +1,4 @@
-"""The tables a run writes: their columns, their meaning, their format version.
+"""The tables a run writes: their columns and what they mean.
 
 Row ``epoch = 0`` of every table is the state before training: in ``timing`` it
 is the set-up (layer construction, label solves, first duals), in ``regret`` the
@@ -13,7 +13,6 @@ __all__ = [
     "DECISIONS",
     "DIAGNOSTICS",
     "DUALS",
-    "FORMAT_VERSION",
     "OWN_PHASES",
     "PHASES",
     "PURPOSES",
@@ -21,8 +20,6 @@ __all__ = [
     "TABLES",
     "TIMING",
 ]
-
-FORMAT_VERSION = 1
 
 PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
 """Where an epoch's seconds go; they add up to the epoch."""

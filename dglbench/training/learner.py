@@ -10,11 +10,11 @@ from dglbench.errors import PluginError
 from dglbench.layers import MeteredLayer
 from dglbench.methods.base import Batch, Constraints, Method, Training
 from dglbench.plugins import find_layer, find_method, find_task
-from dglbench.runs.store import RunSpec
 from dglbench.solvers import make_solver
 from dglbench.streams import stream
 from dglbench.task import Dataset
 from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:

@@ -9,34 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dglbench import options
 from dglbench.errors import OptionError
 from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver, find_task
-from dglbench.runs import provenance
-from dglbench.runs.store import Protocol, RunSpec
-from dglbench.task import Dataset, Task, TaskSpec
-from dglbench.training.evaluation import Evaluator
+from dglbench.runs.source import source_hash
+from dglbench.task import Task, TaskSpec
+from dglbench.training.spec import Protocol, RunSpec
+
+if TYPE_CHECKING:
+    from dglbench.methods import Method
+    from dglbench.solvers import SolverFamily
 
 __all__ = [
-    "Loaded",
-    "load_data",
-    "load_dataset",
     "paper_options",
     "resolve_data",
     "resolve_protocol",
     "resolve_run",
+    "run_source",
 ]
-
-
-class Loaded(NamedTuple):
-    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
-
-    dataset: Dataset
-    evaluator: Evaluator
 
 
 def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
@@ -67,7 +59,6 @@ def resolve_run(
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
     task, choice, family = find_task(data.task), find_method(method), find_solver(solver)
-    layers = [find_layer(name) for name in choice.cls.layers]
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
     fixed = set(choice.from_name) & set(given_options)
@@ -85,7 +76,7 @@ def resolve_run(
         solver=solver,
         dual_rule=choice.cls.dual_rule or family.dual_rule,
         protocol=protocol,
-        source=provenance.source_hash(type(task), choice.cls, family, *layers),
+        source=run_source(type(task), choice.cls, family),
         data_digest=data_digest,
         threads=threads,
     )
@@ -103,18 +94,7 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
     return dict(table.get(choice.name, table.get(family, {})))
 
 
-@lru_cache(maxsize=4)
-def load_data(data: TaskSpec, file: Path | None = None) -> Loaded:
-    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
-    dataset = load_dataset(data, file)
-    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
-
-
-@lru_cache(maxsize=4)
-def load_dataset(data: TaskSpec, file: Path | None = None) -> Dataset:
-    """Generate the data, or read it from a dataset file."""
-    if file is None:
-        return find_task(data.task).generate(data.settings, data.seed)
-    from dglbench.data.dataset_file import read_dataset
-
-    return read_dataset(file)
+def run_source(task: type[Task], method: type[Method], solver: type[SolverFamily]) -> str:
+    """Hash the code that computes a run of this method on this task with this family."""
+    layers = [find_layer(name) for name in method.layers]
+    return source_hash("dglbench.training.train", task, method, solver, *layers)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, NamedTuple
 
 from dglbench.plugins import METHODS as METHOD_GROUP
 from dglbench.plugins import SOLVERS as SOLVER_GROUP
 from dglbench.plugins import TASKS as TASK_GROUP
 from dglbench.plugins import find_task, plugins
-from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.evaluation import load_data
+from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.train import train
 from dglbench.training.warm_start import load_or_train
 
@@ -43,6 +45,15 @@ METHODS = names(METHOD_GROUP)
 SOLVERS = names(SOLVER_GROUP)
 
 
+class Ran(NamedTuple):
+    """A run that was asked for, and what it left."""
+
+    spec: Any
+    record: Any
+    tables: Any
+    weights: Any
+
+
 def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=1, **protocol):
     plugin = find_task(task)
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
@@ -59,10 +70,11 @@ def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=
 def run(spec, **keywords):
     plugin, loaded = find_task(spec.data.task), load_data(spec.data)
     warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
-    return train(
+    output = train(
         spec,
         loaded.dataset,
         warm if spec.protocol.warm_start else None,
         evaluator=loaded.evaluator,
         **keywords,
     )
+    return Ran(spec, output.record, output.tables, output.weights)

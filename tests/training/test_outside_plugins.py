@@ -5,7 +5,7 @@ import pytest
 from dglbench.errors import OptionError, PluginError
 from dglbench.plugins import find_solver, find_task
 from dglbench.runs import schemas
-from dglbench.training.resolve import load_data
+from dglbench.training.evaluation import load_data
 
 from .helpers import METHODS, TASKS, make_spec, run
 
@@ -125,9 +125,9 @@ def test_every_method_runs_on_a_third_family(highs, method):
         spec = make_spec(task, method, "highs", epochs=2, warm_start=False)
         assert (spec.solver, spec.dual_rule) == ("highs", "highs-vertex")
         before = highs.solved
-        record = run(spec)
-        assert record.state == "done", record.status["traceback"]
-        solves = record.status["solves"]
+        ran = run(spec)
+        assert ran.record.state == "done", ran.record.status.traceback
+        solves = ran.record.summary.solves
         # The layer's own programs are not the solver's, and evaluation has its own solver.
         own = solves["refresh"] if method.startswith("qptl") else sum(
             solves[purpose] for purpose in ("label", "train", "refresh")
@@ -151,10 +151,10 @@ def test_a_third_family_agrees_with_ours(highs):
 def test_a_layer_and_a_method_with_phases_of_its_own(smooth):
     spec = make_spec("matching", "smooth", epochs=3, warm_start=False)
     assert spec.dual_rule == "none-at-all"
-    record = run(spec)
-    assert record.state == "done", record.status["traceback"]
-    assert record.tables["phases"].schema.equals(schemas.OWN_PHASES)
-    phases, timing = (record.tables[name].to_pylist() for name in ("phases", "timing"))
+    ran = run(spec)
+    assert ran.record.state == "done", ran.record.status.traceback
+    assert ran.tables["phases"].schema.equals(schemas.OWN_PHASES)
+    phases, timing = (ran.tables[name].to_pylist() for name in ("phases", "timing"))
     names = [(row["epoch"], row["name"], row["count"]) for row in phases]
     assert names == [(0, "warming up", 0), *((epoch, "weighing", 40) for epoch in (1, 2, 3))]
     for row, lap in zip(phases, timing, strict=True):
@@ -162,7 +162,7 @@ def test_a_layer_and_a_method_with_phases_of_its_own(smooth):
         six = sum(lap[f"{name}_s"] for name in schemas.PHASES)
         assert six == pytest.approx(lap["epoch_s"])
     assert all(lap["differentiate_s"] > 0 for lap in timing[1:])
-    assert record.status["solves"]["train"] == 3 * 40
+    assert ran.record.summary.solves["train"] == 3 * 40
 
 
 def test_only_methods_with_something_to_say_write_phases():
@@ -170,9 +170,9 @@ def test_only_methods_with_something_to_say_write_phases():
 
 
 def test_a_layer_must_be_named_beforehand(smooth):
-    record = run(make_spec("matching", "undeclared", epochs=1))
-    assert record.state == "failed"
-    assert record.status["message"] == (
+    ran = run(make_spec("matching", "undeclared", epochs=1))
+    assert ran.record.state == "failed"
+    assert ran.record.status.message == (
         "PluginError: method undeclared uses the layer 'softmax' and does not name it; "
         "add it to `layers` of Undeclared."
     )
@@ -188,16 +188,17 @@ def test_a_layer_that_is_not_there_is_found_before_anything_is_spent(installed):
 
 def test_diagnostics_go_into_known_tables_only(smooth):
     said = [
-        run(make_spec("matching", m, epochs=1)).status["message"] for m in ("talkative", "sketchy")
+        run(make_spec("matching", m, epochs=1)).record.status.message
+        for m in ("talkative", "sketchy")
     ]
     assert said[0].endswith("a row for the table 'gossip'; there are duals, bound.")
     assert "columns dual_gap for the table 'duals'; it has dual_gap, share_refreshed" in said[1]
 
 
 def test_duals_of_a_method_written_for_0_1_are_logged(smooth):
-    record = run(make_spec("matching", "old", epochs=2, warm_start=False))
-    assert [row["epoch"] for row in record.tables["duals"].to_pylist()] == [0, 1, 2]
-    assert "bound" not in record.tables
+    ran = run(make_spec("matching", "old", epochs=2, warm_start=False))
+    assert [row["epoch"] for row in ran.tables["duals"].to_pylist()] == [0, 1, 2]
+    assert "bound" not in ran.tables
 
 
 def test_a_batched_solver_with_another_dual_rule_is_refused(installed):
