@@ -1,4 +1,4 @@
-"""Finding tasks, methods, solver families and layers by entry point, ours and anyone's alike.
+"""Finding tasks, methods, solvers, layers and executors by entry point, ours and anyone's alike.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
 list``, never a crash: it fails only when it is asked for by name. `register`
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dglbench.task import Task
 
 __all__ = [
+    "EXECUTORS",
     "LAYERS",
     "METHODS",
     "SOLVERS",
@@ -34,6 +35,7 @@ __all__ = [
     "Plugin",
     "find_layer",
     "find_method",
+    "find_plugin",
     "find_solver",
     "find_task",
     "plugins",
@@ -44,6 +46,7 @@ TASKS = "dglbench.tasks"
 METHODS = "dglbench.methods"
 SOLVERS = "dglbench.solvers"
 LAYERS = "dglbench.layers"
+EXECUTORS = "dglbench.executors"
 
 _BASES = {
     TASKS: ("dglbench.task", "Task"),
@@ -51,7 +54,7 @@ _BASES = {
     SOLVERS: ("dglbench.solvers.base", "SolverFamily"),
     LAYERS: ("dglbench.layers.base", "Layer"),
 }
-"""What a plugin of each group is a subclass of, as module and class; imported when asked for."""
+"""What a plugin is a subclass of, as module and class; an executor is of any class."""
 
 _registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
 """By group and name: what `register` was given in this process."""
@@ -59,7 +62,7 @@ _registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
 
 @dataclass(frozen=True)
 class Plugin:
-    """One task, method, solver family or layer, loaded or broken."""
+    """One registered class, loaded or broken."""
 
     name: str
     group: str
@@ -84,15 +87,14 @@ def plugins(group: str) -> tuple[Plugin, ...]:
     """Load every plugin of a group; broken ones carry their error."""
     found: dict[str, Plugin] = {}
     for entry in sorted(importlib.metadata.entry_points(group=group), key=_ours_first):
-        dist = entry.dist
-        origin = f"{dist.name} {dist.version}" if dist else "unknown"
+        origin = " ".join(_name_and_version(entry.dist)) if entry.dist else "unknown"
         other = found.get(entry.name)
         if other is None:
             found[entry.name] = _load(entry, group, origin)
         elif other.origin != origin:  # equal: one distribution seen twice on the path
             error = f"the name is taken by {other.origin}"
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
-    found |= _registered[group]
+    found |= _registered.get(group, {})
     return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
 
 
@@ -127,7 +129,7 @@ def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
 
 def find_task(name: str) -> Task:
     """Return the task called ``name``, or say which there are."""
-    task: Task = _find(TASKS, name).target()
+    task: Task = find_plugin(TASKS, name).target()
     return task
 
 
@@ -136,28 +138,51 @@ def find_method(name: str) -> MethodChoice:
     names = {plugin.name for plugin in plugins(METHODS)}
     family = re.fullmatch(r"(.+)-(\d+)", name)
     if name not in names and family and f"{family[1]}-U" in names:
-        plugin = _find(METHODS, f"{family[1]}-U")
+        plugin = find_plugin(METHODS, f"{family[1]}-U")
         return MethodChoice(name, plugin.target, {"U": int(family[2])})
     if name.endswith("-U") and name in names:
         raise PluginError(f"method '{name}' needs a number: write for example {name[:-1]}5.")
-    return MethodChoice(name, _find(METHODS, name).target, {})
+    return MethodChoice(name, find_plugin(METHODS, name).target, {})
 
 
 def find_solver(name: str) -> type[SolverFamily]:
     """Return the solver family called ``name``, or say which there are."""
-    family: type[SolverFamily] = _find(SOLVERS, name).target
+    family: type[SolverFamily] = find_plugin(SOLVERS, name).target
     return family
 
 
 def find_layer(name: str) -> type[Layer]:
     """Return the layer called ``name``, or say which there are."""
-    layer: type[Layer] = _find(LAYERS, name).target
+    layer: type[Layer] = find_plugin(LAYERS, name).target
     return layer
+
+
+def find_plugin(group: str, name: str) -> Plugin:
+    """Return the plugin of a group called ``name``, or say which there are."""
+    kind = _kind(group)
+    available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
+    if name in available:
+        return available[name]
+    broken = [plugin for plugin in plugins(group) if plugin.name == name]
+    if broken:
+        raise PluginError(
+            f"{kind} '{name}' ({broken[0].origin}) does not load: {broken[0].error}; "
+            "mend or uninstall that plugin."
+        )
+    close = difflib.get_close_matches(name, available, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")
 
 
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
     """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+    return (entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench", entry.name)
+
+
+@cache  # every look parses a file
+def _name_and_version(dist: importlib.metadata.Distribution) -> tuple[str, str]:
+    metadata = dist.metadata
+    return metadata["Name"], metadata["Version"]
 
 
 def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
@@ -165,7 +190,7 @@ def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plug
         target = entry.load()
         if not isinstance(target, type):
             raise TypeError(f"{entry.value} is {target!r}, not a class")
-        if not issubclass(target, _base(group)):
+        if group in _BASES and not issubclass(target, _base(group)):
             raise TypeError(f"{entry.value} is not a subclass of {'.'.join(_BASES[group])}")
     except Exception as error:  # a plugin may fail in any way; it is recorded and named
         text = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -186,19 +211,3 @@ def _own_name(cls: type) -> str:
 
 def _kind(group: str) -> str:
     return group.rpartition(".")[2].removesuffix("s")
-
-
-def _find(group: str, name: str) -> Plugin:
-    kind = _kind(group)
-    available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
-    if name in available:
-        return available[name]
-    broken = [plugin for plugin in plugins(group) if plugin.name == name]
-    if broken:
-        raise PluginError(
-            f"{kind} '{name}' ({broken[0].origin}) does not load: {broken[0].error}; "
-            "mend or uninstall that plugin."
-        )
-    close = difflib.get_close_matches(name, available, n=1)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
-    raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")

@@ -89,6 +89,14 @@ def run(
         str | None,
         typer.Option(metavar="ADDRESS", help="Dask scheduler to run on.", rich_help_panel=_HOW),
     ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who makes the runs.  [default: dask with --jobs or --scheduler, else in-process]",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool,
         typer.Option("--retry-failed", help="Run failed runs again.", rich_help_panel=_HOW),
@@ -140,6 +148,7 @@ def run(
         outcome = run_sweep(
             planned,
             listener,
+            executor=executor,
             jobs=jobs,
             scheduler=scheduler,
             retry_failed=retry_failed,

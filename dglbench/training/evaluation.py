@@ -13,17 +13,14 @@ from dglbench.errors import SolverError
 from dglbench.plugins import find_task
 from dglbench.problem import Array
 from dglbench.solvers import Solver, evaluation_solver
-from dglbench.streams import stream
+from dglbench.statistics import SMALLEST_VALUE
 from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Evaluation", "Evaluator", "SplitEvaluator", "bootstrap_interval"]
-
-# Relative regret divides by |f*|; an instance whose best value is 0 would divide by nothing.
-_SMALLEST_VALUE = 1e-12
+__all__ = ["Evaluation", "Evaluator", "SplitEvaluator"]
 
 # Sums over groups are right to about 1e-13 of the sum of their terms' sizes; far from a wrong
 # decision, which costs some term.
@@ -47,11 +44,11 @@ class Evaluation(NamedTuple):
     @property
     def relative(self) -> Array:
         """(K,): (f* − f)/|f*|."""
-        return self.regret / np.maximum(np.abs(self.optimal), _SMALLEST_VALUE)
+        return self.regret / np.maximum(np.abs(self.optimal), SMALLEST_VALUE)
 
     def metrics(self) -> dict[str, Any]:
         """Return the four figures that are logged."""
-        size = max(float(np.abs(self.optimal).sum()), _SMALLEST_VALUE)
+        size = max(float(np.abs(self.optimal).sum()), SMALLEST_VALUE)
         return {
             "relative_regret": float(self.relative.mean()),
             "pooled_regret": float(self.regret.sum() / size),
@@ -139,17 +136,6 @@ def load_data(data: TaskSpec, digest: str | None = None) -> Loaded:
     """Load a dataset and prepare to judge by it; kept for the next run of this process."""
     dataset = load_dataset(data, digest)
     return Loaded(dataset, Evaluator(find_task(data.task), dataset))
-
-
-def bootstrap_interval(
-    values: Array, *, level: float = 0.95, resamples: int = 2000
-) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean over instances."""
-    draws = stream(0, "bootstrap").integers(0, len(values), (resamples, len(values)))
-    means = values[draws].mean(axis=1)
-    tail = (1 - level) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def _worth(labels: Array, decisions: Array) -> Array:

@@ -13,9 +13,10 @@ from dglbench.methods.base import Snapshot
 from dglbench.problem import Array
 from dglbench.runs import schemas, selection
 from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
+from dglbench.statistics import bootstrap_interval
 from dglbench.task import SPLITS
 from dglbench.training.clock import EvaluationSolver
-from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
+from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.warm_start import WarmStart, saved_state
 

@@ -178,10 +178,10 @@ def test_a_failing_warm_start_fails_its_runs_alone(
 
 
 def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:
-    with Locks(tmp_path) as claims:
-        assert claims.take("a run")
+    with Locks(tmp_path) as locks:
+        assert locks.take("a run")
         assert (tmp_path / ".lock").exists()
-        claims.release("a run")
+        locks.release("a run")
     assert leftovers(tmp_path) == []
 
 

@@ -20,13 +20,13 @@ from dglbench.data.source import load_dataset
 from dglbench.errors import DglbenchError
 from dglbench.plugins import find_method, find_solver, find_task
 from dglbench.runs.record import RunOutput
-from dglbench.sweep.jobs import Job
+from dglbench.sweep.jobs import Job, News, do_job
 from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.resolve import run_source
 from dglbench.training.spec import RunSpec
-from dglbench.training.train import Progress, train, warm_process
-from dglbench.training.warm_start import WarmStart, train_warm_start
+from dglbench.training.train import Progress, warm_process
+from dglbench.training.warm_start import WarmStart
 
 __all__ = [
     "DataNeeded",
@@ -125,18 +125,13 @@ def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
             return DataNeeded(str(error))
         if loaded is None:
             return DataNeeded("its data differ from the driver's")
-        if job.is_warm_start:
-            task = find_task(spec.data.task)
-            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
-        warm_process()
-        worker.log_event(order.topic, {"key": job.key, "training": True})
-        return train(
-            spec,
-            loaded.dataset,
-            job.warm_start,
-            evaluator=loaded.evaluator,
+        if not job.is_warm_start:
+            warm_process()
+            worker.log_event(order.topic, {"key": job.key, "training": True})
+        return do_job(
+            job,
+            loaded,
             watch=_watcher(worker, order),
-            time_limit=job.time_limit,
             concurrency=order.concurrency.get(host(worker.address), 1),
         )
 
@@ -156,8 +151,8 @@ def _watcher(worker: Any, order: Order) -> Any:
         now = time.monotonic()
         if now - last >= _NEWS_EVERY_S:
             last = now
-            news = [progress.epoch, progress.epochs, progress.val_regret]
-            worker.log_event(order.topic, {"key": order.job.key, "news": news})
+            news = {"key": order.job.key, "news": list(News.of(progress))}
+            worker.log_event(order.topic, news)
 
     return watch
 
