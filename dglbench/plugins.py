@@ -1,4 +1,4 @@
-"""Finding tasks, methods, solvers, layers and executors by entry point, ours and anyone's alike.
+"""Finding tasks, methods, solver families, layers and executors by entry point.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
 list``, never a crash: it fails only when it is asked for by name. `register`
@@ -54,7 +54,7 @@ _BASES = {
     SOLVERS: ("dglbench.solvers.base", "SolverFamily"),
     LAYERS: ("dglbench.layers.base", "Layer"),
 }
-"""What a plugin is a subclass of, as module and class; an executor is of any class."""
+"""What a plugin of a group is a subclass of, as module and class; imported when asked for."""
 
 _registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
 """By group and name: what `register` was given in this process."""
@@ -145,18 +145,6 @@ def find_method(name: str) -> MethodChoice:
     return MethodChoice(name, find_plugin(METHODS, name).target, {})
 
 
-def find_solver(name: str) -> type[SolverFamily]:
-    """Return the solver family called ``name``, or say which there are."""
-    family: type[SolverFamily] = find_plugin(SOLVERS, name).target
-    return family
-
-
-def find_layer(name: str) -> type[Layer]:
-    """Return the layer called ``name``, or say which there are."""
-    layer: type[Layer] = find_plugin(LAYERS, name).target
-    return layer
-
-
 def find_plugin(group: str, name: str) -> Plugin:
     """Return the plugin of a group called ``name``, or say which there are."""
     kind = _kind(group)
@@ -174,9 +162,24 @@ def find_plugin(group: str, name: str) -> Plugin:
     raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")
 
 
+def find_solver(name: str) -> type[SolverFamily]:
+    """Return the solver family called ``name``, or say which there are."""
+    family: type[SolverFamily] = find_plugin(SOLVERS, name).target
+    return family
+
+
+def find_layer(name: str) -> type[Layer]:
+    """Return the layer called ``name``, or say which there are."""
+    layer: type[Layer] = find_plugin(LAYERS, name).target
+    return layer
+
+
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
     """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench", entry.name)
+    return (
+        entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench",
+        entry.name,
+    )
 
 
 @cache  # every look parses a file

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError
@@ -17,10 +17,6 @@ from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver,
 from dglbench.runs.source import source_hash
 from dglbench.task import Task, TaskSpec
 from dglbench.training.spec import Protocol, RunSpec
-
-if TYPE_CHECKING:
-    from dglbench.methods import Method
-    from dglbench.solvers import SolverFamily
 
 __all__ = [
     "paper_options",
@@ -76,7 +72,7 @@ def resolve_run(
         solver=solver,
         dual_rule=choice.cls.dual_rule or family.dual_rule,
         protocol=protocol,
-        source=run_source(type(task), choice.cls, family),
+        source=run_source(data.task, method, solver),
         data_digest=data_digest,
         threads=threads,
     )
@@ -94,7 +90,10 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
     return dict(table.get(choice.name, table.get(family, {})))
 
 
-def run_source(task: type[Task], method: type[Method], solver: type[SolverFamily]) -> str:
-    """Hash the code that computes a run of this method on this task with this family."""
-    layers = [find_layer(name) for name in method.layers]
-    return source_hash("dglbench.training.train", task, method, solver, *layers)
+def run_source(task: str, method: str, solver: str) -> str:
+    """Hash the code that computes a run: training itself, and the classes that take part."""
+    cls = find_method(method).cls
+    layers = [find_layer(name) for name in cls.layers]
+    return source_hash(
+        "dglbench.training.train", type(find_task(task)), cls, find_solver(solver), *layers
+    )

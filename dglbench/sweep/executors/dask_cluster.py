@@ -73,12 +73,7 @@ class Cluster:
         self._workers = Workers(context.jobs, context.scheduler)
         groups = [group for unit in context.plan.units for group in unit]
         try:
-            self._workers.check(
-                {
-                    dask_job.Source(g.data.task, g.method, g.solver, g.specs[0].source)
-                    for g in groups
-                }
-            )
+            self._workers.check({dask_job.Source.of(group.specs[0]) for group in groups})
             self._workers.client.subscribe_topic(
                 self._topic, lambda event: self._inbox.put(("news", event[1]))
             )

@@ -18,7 +18,7 @@ from typing import Any
 from dglbench.data.dataset_file import dataset_digest
 from dglbench.data.source import load_dataset
 from dglbench.errors import DglbenchError
-from dglbench.plugins import find_method, find_solver, find_task
+from dglbench.plugins import find_task
 from dglbench.runs.record import RunOutput
 from dglbench.sweep.jobs import Job, News, do_job
 from dglbench.task import TaskSpec
@@ -54,6 +54,11 @@ class Source:
     method: str
     solver: str
     hash: str
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Source:
+        """Return what a run needs."""
+        return cls(spec.data.task, spec.method, spec.solver, spec.source)
 
 
 @dataclass(frozen=True)
@@ -98,11 +103,10 @@ def other_code(sources: list[Source]) -> str | None:
     """Say what is different about this process's code, None if nothing is."""
     for source in sources:
         try:
-            task, choice = find_task(source.task), find_method(source.method)
-            code = run_source(type(task), choice.cls, find_solver(source.solver))
+            here = run_source(source.task, source.method, source.solver)
         except DglbenchError as error:
             return str(error)
-        if code != source.hash:
+        if here != source.hash:
             return f"its code for {source.method} on {source.task} is not the driver's"
     return None
 
@@ -112,7 +116,7 @@ def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
     from distributed import get_worker
 
     worker, job, spec = get_worker(), order.job, order.job.spec
-    different = other_code([Source(spec.data.task, spec.method, spec.solver, spec.source)])
+    different = other_code([Source.of(spec)])
     if different:
         return OtherCode(f"worker {worker.address} cannot be used: {different}")
     with _one_at_a_time:
