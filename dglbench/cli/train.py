@@ -143,7 +143,7 @@ def run(
     )
     same_data = like is not None and not (settings or n is not None or seed is not None)
     expected = read_record(like).identity if like and same_data else None
-    with live_run(quiet=json) as watch:
+    with live_run(quiet=json, threads=request.threads) as watch:
         folder, existed = run_once(request, out, force=force, expected=expected, watch=watch)
     if existed:
         console.note(f"this run exists already: {folder}; --force redoes it.")
