@@ -65,13 +65,13 @@ class _DualGuided(Method):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean dual-guided loss of the batch."""
-        constraints, options = self._training.constraints, self.options
+        constraints, options = self._training.constraints.at(batch.rows), self.options
         prices = self._prices[batch.rows]
         soft = soft_decisions(batch.predictions, prices, options.tau, constraints)
         worth = batch.labels - prices if options.form == "adjusted" else batch.labels
         loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
         if options.alpha:
-            loss = loss + options.alpha * constraints.mse(batch.predictions, batch.labels)
+            loss = loss + options.alpha * self._training.constraints.mse(batch)
         return loss
 
     def current_duals(self) -> torch.Tensor:
@@ -83,7 +83,12 @@ class _DualGuided(Method):
 
     def _refreshed(self) -> torch.Tensor:
         """Duals of every training instance at the current predictions."""
-        return self._training.solver.duals(self._training.predict(), purpose="refresh")
+        return self._training.solver.duals(
+            self._training.predict(), purpose="refresh", rows=self._every()
+        )
+
+    def _every(self) -> range:
+        return range(len(self._training.labels))
 
     def _set_duals(self, duals: torch.Tensor) -> None:
         self._duals = duals
@@ -99,7 +104,9 @@ class DglNone(_DualGuided):
     summary: ClassVar[str] = "dual-guided loss, duals from the labels, never refreshed"
 
     def _first_duals(self) -> torch.Tensor:
-        return self._training.solver.duals(self._training.labels, purpose="label")
+        return self._training.solver.duals(
+            self._training.labels, purpose="label", rows=self._every()
+        )
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,11 @@ class DglEvery(_DualGuided):
 class DglAutoOptions(DglOptions):
     """Options of `DglAuto`."""
 
-    delta: Annotated[float, Ge(0), Doc("unused capacity that is tolerated where λ > 0")] = 1.0
+    delta: Annotated[
+        float,
+        Ge(0),
+        Doc("unused capacity that is tolerated where λ > 0; on = rows, any difference"),
+    ] = 1.0
 
 
 class DglAuto(_DualGuided):
@@ -138,7 +149,8 @@ class DglAuto(_DualGuided):
 
     An instance of the batch is refreshed when its argmax decision z at ŷ − Aᵀλ
     breaks A z ≤ b, or leaves more than δ unused on a row with λ > 0 (a row that
-    costs something should be used up; a free row may stay slack for ever).
+    costs something should be used up; a free row may stay slack for ever). A row
+    that must be met exactly misleads when A z is more than δ off b on either side.
 
     Solver calls: one per instance at set-up, then only for misled instances.
     """
@@ -152,7 +164,7 @@ class DglAuto(_DualGuided):
         misled = self._misled(batch.rows, predictions)
         if misled.any():
             rows = batch.rows[misled]
-            duals = self._training.solver.duals(predictions[misled], purpose="refresh")
+            duals = self._training.solver.duals(predictions[misled], purpose="refresh", rows=rows)
             self._duals[rows] = duals
             self._prices[rows] = self._training.constraints.prices(duals)
         return super().loss(batch)
@@ -160,10 +172,11 @@ class DglAuto(_DualGuided):
     def _misled(self, rows: torch.Tensor, predictions: torch.Tensor) -> torch.Tensor:
         import torch
 
-        constraints = self._training.constraints
+        constraints = self._training.constraints.at(rows)
         scores = constraints.padded_scores(predictions - self._prices[rows])
         hard = torch.zeros_like(scores).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
         spare = constraints.b - constraints.usage(hard)
         paid = self._duals[rows] > 0
-        misled: torch.Tensor = (spare < 0) | (paid & (spare > self.options.delta))
-        return misled.any(dim=1)
+        misled = (spare < 0) | (paid & (spare > self.options.delta))
+        off = spare.abs() > self.options.delta
+        return misled.where(~constraints.equality, off).any(dim=1)

@@ -29,22 +29,22 @@ def dual_health(
 ) -> dict[str, float]:
     """Say how stale the duals in use are for the current predictions, and where they mislead.
 
-    ``optimal`` is the value of each relaxation at the predictions. Any λ ≥ 0 gives
-    the upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and
-    only for them: the gap measures staleness by what it costs, and is the same
+    ``optimal`` is the value of each relaxation at the predictions; all are of the
+    instances that ``constraints`` are of. Any λ ≥ 0 (free on = rows) gives the
+    upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and only
+    for them: the gap measures staleness by what it costs, and is the same
     whichever of several optimal duals a solver takes.
     """
     import torch
 
     scores = constraints.padded_scores(predictions - constraints.prices(duals))
     best, choice = scores.max(dim=-1, keepdim=True)
-    upper = duals @ constraints.b + best.sum(dim=(1, 2))
+    upper = (duals * constraints.b).sum(dim=1) + best.sum(dim=(1, 2))
     gap = (upper - optimal).clamp_min(0.0) / optimal.abs().clamp_min(1e-12)
     hard = torch.zeros_like(scores).scatter_(-1, choice, 1.0)
-    over = constraints.usage(hard) > constraints.b + 1e-9
     return {
         "dual_gap": float(gap.mean()),
-        "share_broken": float(over.any(dim=1).double().mean()),
+        "share_broken": float(constraints.broken(hard).any(dim=1).double().mean()),
     }
 
 
@@ -55,7 +55,7 @@ def soft_to_hard_gap(scores: torch.Tensor, tau: float, constraints: Constraints)
     """
     import torch
 
-    sizes = constraints.mask.sum(dim=1).to(scores.dtype)
+    sizes = constraints.mask.sum(dim=-1).to(scores.dtype)
     if scores.shape[-1] == 1:
         return torch.zeros(len(scores), dtype=scores.dtype)
     top = constraints.padded_scores(scores).topk(2, dim=-1).values

@@ -21,8 +21,11 @@ _PACKAGE = Path(__file__).parents[1]
 _CORE = (
     "options.py",
     "problem.py",
+    "problem_checks.py",
     "streams.py",
+    "structure/*.py",
     "task.py",
+    "value_map.py",
     "layers/*.py",
     "methods/base.py",
     "methods/diagnostics.py",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.solvers.base import Solver
@@ -88,20 +88,20 @@ class MeteredSolver:
     def __init__(self, solver: Solver, clock: Clock, ledger: Ledger) -> None:
         self._solver, self._clock, self._ledger = solver, clock, ledger
 
-    def decide(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.decide`."""
+    def decide(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.decide`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.decide(values)
+            return self._solver.decide(values, rows)
 
-    def relax(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.relax`."""
+    def relax(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.relax`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.relax(values)
+            return self._solver.relax(values, rows)
 
-    def duals(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.duals`."""
+    def duals(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.duals`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.duals(values)
+            return self._solver.duals(values, rows)
 
     @contextmanager
     def _metered(self, purpose: str, instances: int) -> Iterator[None]:
@@ -121,11 +121,13 @@ class MeteredLayer:
         """How many instances could not be solved so far."""
         return self._layer.failures
 
-    def solve(self, values: torch.Tensor, *, purpose: str = "train") -> torch.Tensor:
+    def solve(
+        self, values: torch.Tensor, *, purpose: str = "train", rows: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """See `QuadraticLayer.solve`."""
         self._ledger.count(purpose, len(values))
         with self._clock.phase("solve"):
-            return self._layer.solve(values)
+            return self._layer.solve(values, rows)
 
     def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
         """See `QuadraticLayer.pull_back`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dglbench.problem import Array
+from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import evaluation_solver
 from dglbench.streams import stream
 from dglbench.task import Dataset, Task
@@ -27,19 +27,23 @@ class Evaluation(NamedTuple):
     """The decisions' worth on one split."""
 
     optimal: Array
-    """(K,): f*, the true value of the best decision."""
+    """(K,): f*, the true value of the best decision, in the task's own sense and unit."""
     achieved: Array
     """(K,): f, the true value of the decision the predictions led to."""
     mse: float
+    """Mean squared error of what is predicted, in label units."""
+    minimised: bool = False
+    """Whether the task minimises, so that f ≥ f*."""
 
     @property
     def regret(self) -> Array:
-        """(K,): f* − f, never negative beyond rounding."""
-        return np.maximum(self.optimal - self.achieved, 0.0)
+        """(K,): how much worse f is than f*; never negative beyond rounding."""
+        lost = self.achieved - self.optimal if self.minimised else self.optimal - self.achieved
+        return np.maximum(lost, 0.0)
 
     @property
     def relative(self) -> Array:
-        """(K,): (f* − f)/|f*|."""
+        """(K,): regret over |f*|."""
         return self.regret / np.maximum(np.abs(self.optimal), _SMALLEST_VALUE)
 
     def metrics(self) -> dict[str, float]:
@@ -60,13 +64,24 @@ class SplitEvaluator:
     instances: np.ndarray[Any, np.dtype[np.intp]]
     features: torch.Tensor
     labels: Array
+    """(K, …): parameters, as the dataset holds them."""
     solver: Any
-    predicted: np.ndarray[Any, np.dtype[np.bool_]]
+    problem: Problem
+    """Of all instances of the dataset, as the solver's."""
+
+    @cached_property
+    def values(self) -> Array:
+        """(K, G, S): true option values, to maximise."""
+        return self.problem.values(self.labels)
 
     @cached_property
     def optimal(self) -> Array:
         """True value of the best decision, solved once."""
-        return _worth(self.labels, self.solver.decide(self.labels))
+        return self._worth(self.values)
+
+    @cached_property
+    def _counted(self) -> Mask:
+        return self.problem.take(self.instances).counted
 
     def predict(self, predictor: nn.Module) -> Array:
         """Return the predictions for the split, in label units."""
@@ -77,9 +92,17 @@ class SplitEvaluator:
 
     def judge(self, predictions: Array) -> Evaluation:
         """Decide by the predictions, then value the decisions by the truth."""
-        achieved = _worth(self.labels, self.solver.decide(predictions))
-        error = (predictions - self.labels)[:, self.predicted]
-        return Evaluation(self.optimal, achieved, float(np.mean(np.square(error))))
+        achieved = self._worth(self.problem.values(predictions))
+        error = predictions - self.labels
+        shared = self._counted.ndim < error.ndim
+        error = error[:, self._counted] if shared else error[self._counted]
+        mse = float(np.mean(np.square(error)))
+        return Evaluation(self.optimal, achieved, mse, self.problem.sense == "minimise")
+
+    def _worth(self, values: Array) -> Array:
+        """What the best decisions for these values are truly worth."""
+        decisions = self.solver.decide(values, self.instances)
+        return self.problem.objective(self.values, decisions)
 
 
 class Evaluator:
@@ -95,7 +118,7 @@ class Evaluator:
                 features=torch.from_numpy(dataset.features[dataset.rows(split)]),
                 labels=dataset.labels[dataset.rows(split)],
                 solver=self.solver,
-                predicted=dataset.problem.predicted,
+                problem=dataset.problem,
             )
             for split in ("val", "test")
         }
@@ -108,8 +131,3 @@ def bootstrap_interval(values: Array, *, level: float = 0.95, resamples: int = 2
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return [float(low), float(high)]
-
-
-def _worth(labels: Array, decisions: Array) -> Array:
-    worth: Array = (labels * decisions).sum(axis=(1, 2))
-    return worth

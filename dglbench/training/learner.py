@@ -43,18 +43,23 @@ class Learner:
         self.clock, self.ledger = clock or Clock(), Ledger()
         task = find_task(spec.data.task)
         self.scale = task.label_scale(dataset)
-        self.constraints = Constraints(dataset.problem)
         rows = dataset.rows("train")
+        self.problem = dataset.problem.take(rows)
+        self.constraints = Constraints(self.problem)
         self.features = torch.from_numpy(dataset.features[rows])
-        self.labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.parameter_labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.labels = self._to_values(torch.from_numpy(dataset.labels[rows]))
         self.predictor = fresh_predictor(task, dataset)
         if warm_start:
             warm_start.apply(self.predictor)
         self.method: Method = find_method(spec.method).cls(spec.options)
         self._solver = MeteredSolver(
-            make_solver(spec.solver, task, dataset.problem), self.clock, self.ledger
+            make_solver(spec.solver, task, self.problem), self.clock, self.ledger
         )
         self._draws = stream(spec.data.seed, "batches")
+        self._plain = self.labels.shape == self.parameter_labels.shape and bool(
+            (self.labels == self.parameter_labels).all()
+        )
         self._epochs = 0
 
     def set_up(self) -> float:
@@ -87,8 +92,13 @@ class Learner:
         for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
-                predictions = self.predictor(features) / self.scale
-            loss = self.method.loss(Batch(rows, predictions, labels))
+                predicted = self.predictor(features)
+                predictions = self._to_values(predicted)
+                # Where labels are option values, both are the same tensor.
+                parameters = predictions if self._plain else predicted / self.scale
+            loss = self.method.loss(
+                Batch(rows, predictions, labels, parameters, self.parameter_labels[rows])
+            )
             with phase("backward"):
                 self._optimiser.zero_grad(set_to_none=True)
                 torch.autograd.backward(loss)
@@ -108,13 +118,17 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            predictions: torch.Tensor = self.predictor(self.features) / self.scale
-            return predictions
+            return self._to_values(self.predictor(self.features))
+
+    def _to_values(self, parameters: torch.Tensor) -> torch.Tensor:
+        """Return scaled option values to maximise."""
+        values: torch.Tensor = self.problem.values(parameters, self.scale)
+        return values
 
     def _timed(self) -> torch.Tensor:
         with self.clock.phase("predict"):
             return self.predict()
 
     def _layer(self, mu: float) -> MeteredLayer:
-        layer = QuadraticLayer(self.dataset.problem, mu, self.spec.threads)
+        layer = QuadraticLayer(self.problem, mu, self.spec.threads)
         return MeteredLayer(layer, self.clock, self.ledger)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglbench.methods.base import Constraints
 from dglbench.methods.diagnostics import dual_health, regret_bound
 from dglbench.problem import Array
 from dglbench.runs import schemas
@@ -109,6 +110,7 @@ class Recorder:
             "instances": {split: len(dataset.rows(split)) for split in ("train", "val", "test")},
             "groups": dataset.problem.groups,
             "options": dataset.problem.options,
+            "sense": dataset.problem.sense,
             "label_scale": learner.scale,
             "warm_start": warm,
             "selected": selected,
@@ -139,7 +141,7 @@ class Recorder:
         if in_use is None:
             return
         predictions = learner.predict()
-        relaxed = self._evaluator.solver.relax(predictions)
+        relaxed = self._evaluator.solver.relax(predictions, learner.dataset.rows("train"))
         learner.ledger.count("evaluate", len(predictions))
         optimal = (predictions * relaxed).sum(dim=(1, 2))
         self._rows["duals"].append(
@@ -158,13 +160,14 @@ class Recorder:
         tau = getattr(learner.spec.options, "tau", None)
         if tau is None or learner.method.current_duals() is None:
             return
-        labels = torch.from_numpy(self._evaluator.splits["val"].labels) / learner.scale
-        scaled = torch.from_numpy(predictions) / learner.scale
+        judge = self._evaluator.splits["val"]
+        labels = torch.from_numpy(judge.values) / learner.scale
+        scaled = judge.problem.values(torch.from_numpy(predictions), learner.scale)
         if epoch == 0:
-            self._label_duals = solver.duals(labels)
-        terms = regret_bound(
-            learner.constraints, labels, scaled, self._label_duals, solver.duals(scaled), tau
-        )
+            self._label_duals = solver.duals(labels, judge.instances)
+            self._val_constraints = Constraints(judge.problem.take(judge.instances))
+        duals = solver.duals(scaled, judge.instances)
+        terms = regret_bound(self._val_constraints, labels, scaled, self._label_duals, duals, tau)
         learner.ledger.count("evaluate", len(scaled))
         self._rows["bound"].append(
             {

@@ -12,7 +12,7 @@ from dglbench.solvers import Solver
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.solvers.ortools_integer import FlowRule
+from dglbench.solvers.ortools_flow import FlowRule
 
 TOLERANCE = 1e-7
 KINDS = ("smooth", "ties", "zeros", "negative", "large", "small", "constant")
