@@ -8,6 +8,7 @@ DglbenchError               shown as one sentence, exit code 2
 ├── DownloadError           public data that could not be fetched
 ├── SolverError             a solve that did not end optimal, or coefficients that are not finite
 ├── RunError                a run folder that cannot be read or written
+│   └── NewerFormatError    a run that a later version of dglbench wrote
 ├── SweepError              a sweep that cannot be planned
 └── ReportError             logs from which the report cannot be drawn
 
@@ -18,6 +19,7 @@ __all__ = [
     "DatasetError",
     "DglbenchError",
     "DownloadError",
+    "NewerFormatError",
     "OptionError",
     "PluginError",
     "ProblemError",
@@ -58,6 +60,10 @@ class SolverError(DglbenchError):
 
 class RunError(DglbenchError):
     """A run folder cannot be read or written."""
+
+
+class NewerFormatError(RunError):
+    """A run was written in a format that this version does not know."""
 
 
 class SweepError(DglbenchError):

@@ -29,9 +29,22 @@ if TYPE_CHECKING:
 
     from dglbench.solvers import Solver
 
-__all__ = ["SPLITS", "Dataset", "LabelAxis", "Task", "TaskSpec", "split_sizes_to_rows"]
+__all__ = [
+    "SPLITS",
+    "Dataset",
+    "LabelAxis",
+    "Task",
+    "TaskSpec",
+    "setting_name",
+    "split_sizes_to_rows",
+]
 
 SPLITS = ("train", "val", "test")
+
+
+def setting_name(task: str, settings: Mapping[str, Any]) -> str:
+    """Name a comparison by its task and size: ``matching-50``."""
+    return f"{task}-{settings['n']}" if "n" in settings else task
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ class TaskSpec:
     @property
     def setting_name(self) -> str:
         """A short name such as ``matching-50``."""
-        return f"{self.task}-{self.settings.n}"
+        return setting_name(self.task, {"n": self.settings.n})
 
     @property
     def full_name(self) -> str:

@@ -135,7 +135,7 @@ def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None)
         [
             ("shape", _shape(summary)),
             (
-                "optimal value",
+                "optimal value" if summary.sense == "maximise" else "least cost",
                 f"mean {summary.optimal_value_mean:.5g}, sd {summary.optimal_value_sd:.4g}{over}",
             ),
             (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -15,8 +15,9 @@ from dglbench.cli import console
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dglbench.runs.store import RunSpec
+    from dglbench.runs.record import RunRecord
     from dglbench.sweep.jobs import Job, Listener, News
+    from dglbench.training.spec import RunSpec
 
 __all__ = ["watching"]
 
@@ -60,7 +61,7 @@ class _Silent:
     def news(self, key: str, news: News) -> None:
         pass
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         self.counts[state] += 1
 
     def left(self, seconds: float | None) -> None:
@@ -98,17 +99,16 @@ class _Lines(_Silent):
                 f"{key}: epoch {news.epoch}/{news.epochs}, validation regret {news.val_regret:.4f}"
             )
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
+        super().ended(spec, state, record)
         if state == "skipped":
             return
         self._last = time.monotonic()
-        selected = status.get("selected")
         result = (
-            f"validation regret {selected['val']['relative_regret']:.4f}, "
-            f"{status['train_s']:.2f} s of training"
-            if selected
-            else str(status.get("message"))
+            f"validation regret {record.selected.val.relative_regret:.4f}, "
+            f"{record.summary.train_s:.2f} s of training"
+            if record.selected and record.summary
+            else str(record.status.message)
         )
         console.note(f"{spec.run_id} {state}: {result} ({self._summary()})")
 
@@ -130,15 +130,15 @@ class _Live(_Silent):
         else:
             self._running = dict(self._running)
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
+        super().ended(spec, state, record)
         self._running = {
             key: value
             for key, value in self._running.items()
             if key != spec.run_id and not value[0].is_warm_start
         }
         if state not in ("done", "skipped"):
-            console.warn(f"{spec.run_id} ended as {state}: {status.get('message')}")
+            console.warn(f"{spec.run_id} ended as {state}: {record.status.message}")
 
     def left(self, seconds: float | None) -> None:
         super().left(seconds)

@@ -58,7 +58,6 @@ _COLUMNS = (
 def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell, ...]:
     fixed = _fixed_by_name(run.method)
     others = {name: value for name, value in run.options.items() if name not in {*_NAMED, *fixed}}
-    epochs = run.status.get("epochs_run")
     return (
         text(run.unit.label),
         Cell(style(run.method).label, run.method),
@@ -66,7 +65,7 @@ def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell,
         *(_number(paper.get(name)) for name in _NAMED),
         text(", ".join(f"{name} {value}" for name, value in others.items())),
         count(run.selected_epoch),
-        count(int(epochs) if isinstance(epochs, int) else None),
+        count(run.epochs_run),
         count(configurations),
     )
 

@@ -93,7 +93,16 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
             continue
         runs = [standing.run for standing in board[unit.label]]
         verdict = Comparability.of(unit, runs)
-        rows += [_row(unit, standing, verdict.comparable) for standing in board[unit.label]]
+        unlike = verdict.unlike_libraries
+        rows += [
+            _row(unit, standing, verdict.comparable, standing.run.run_id in unlike)
+            for standing in board[unit.label]
+        ]
+        if unlike:
+            notes.append(
+                f"‡ {unit.label}: made with other versions of the numerical libraries than most of "
+                "its rows; the regret may differ for that alone."
+            )
         if not verdict.comparable:
             notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
         notes += _unequal_protocols(unit, runs)
@@ -117,11 +126,11 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     differing = sorted(
         name
         for name in ("epochs", "batch_size", "patience", "evaluate_every")
-        if len({repr(run.identity["protocol"].get(name)) for run in runs}) > 1
+        if len({repr(run.protocol.get(name)) for run in runs}) > 1
     )
     for run in runs:
         words = ", ".join(
-            f"{name.replace('_', ' ')} {run.identity['protocol'].get(name)}" for name in differing
+            f"{name.replace('_', ' ')} {run.protocol.get(name)}" for name in differing
         )
         made.setdefault(words, []).append(style(run.method).label)
     if not differing:
@@ -130,12 +139,15 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     return [f"{unit.label}: the methods were not trained alike ({parts})."]
 
 
-def _row(unit: Unit, standing: Standing, comparable: bool) -> tuple[Cell, ...]:
+def _row(
+    unit: Unit, standing: Standing, comparable: bool, unlike_libraries: bool
+) -> tuple[Cell, ...]:
     run, interval = standing.run, standing.interval
     mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
     regret = percent(run.test_regret)
     if interval is not None:
         regret += f" ({100 * interval[0]:.2f}–{100 * interval[1]:.2f})"
+    regret += " ‡" if unlike_libraries else ""
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (

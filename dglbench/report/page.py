@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,7 +165,7 @@ def _scales(board: Mapping[str, Sequence[Standing]]) -> dict[str, tuple[float, f
 
 def _finished(report: Report) -> str:
     """Return when the last run finished: the page is a function of the logs, not of today."""
-    times = [str(run.status.get("finished") or "") for run in report.runs]
+    times = [run.finished for run in report.runs]
     return max(times, default="")[:10]
 
 
@@ -172,32 +173,28 @@ def _machines(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Describe every different environment once, with how many runs were made in it."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        known = {name: value for name, value in run.environment.items() if name != "load_1min"}
-        groups.setdefault(repr(sorted(known.items(), key=lambda item: item[0])), []).append(run)
+        groups.setdefault(repr(replace(run.environment, load_1min=None)), []).append(run)
     described = []
     for group in groups.values():
         seen = group[0].environment
         loads = [
-            float(run.environment["load_1min"])
-            for run in group
-            if isinstance(run.environment.get("load_1min"), int | float)
+            run.environment.load_1min for run in group if run.environment.load_1min is not None
         ]
-        revision = seen.get("git_revision")
         described.append(
             {
                 "runs": len(group),
-                "cpu": seen.get("cpu"),
-                "cores": seen.get("cores"),
-                "memory": seen.get("memory_gib"),
-                "platform": seen.get("platform"),
-                "machine": seen.get("machine"),
-                "python": seen.get("python"),
-                "threads": seen.get("threads"),
-                "concurrency": seen.get("concurrency"),
+                "cpu": seen.cpu,
+                "cores": seen.cores,
+                "memory": seen.memory_gib,
+                "platform": seen.platform,
+                "machine": seen.machine,
+                "python": seen.python,
+                "threads": seen.threads,
+                "concurrency": seen.concurrency,
                 "load": f"{min(loads):.1f}–{max(loads):.1f}" if loads else None,
-                "revision": str(revision)[:10] if revision else None,
-                "dirty": bool(seen.get("git_dirty")),
-                "versions": dict(seen.get("versions") or {}),
+                "revision": seen.git_revision[:10] if seen.git_revision else None,
+                "dirty": bool(seen.git_dirty),
+                "versions": dict(seen.versions),
             }
         )
     return sorted(described, key=lambda item: -item["runs"])

@@ -78,9 +78,8 @@ class Pairs:
 
     def interval(self, run: Run) -> tuple[float, float] | None:
         """Return the run's own interval: as logged, else from its decisions."""
-        logged = run.status["selected"]["test"].get("relative_regret_ci")
-        if isinstance(logged, list) and len(logged) == 2:
-            return float(logged[0]), float(logged[1])
+        if run.test_interval is not None:
+            return run.test_interval
         known = self._means.get(run.run_id)
         if known is None:
             return None

@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 
 from dglbench.errors import RunError
 from dglbench.plugins import find_task
-from dglbench.runs.store import RunRecord, RunSpec, clean_partial, write_run
+from dglbench.runs import provenance
+from dglbench.runs.record import RunOutput, RunRecord
+from dglbench.runs.store import clean_partial, write_run
 from dglbench.sweep import outputs
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
 from dglbench.sweep.locks import Locks
 from dglbench.sweep.pace import Pace
-from dglbench.sweep.plan import Plan, needs_run
+from dglbench.sweep.plan import Plan
 from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.survey import read_state
+from dglbench.sweep.survey import needs_run, read_state
 from dglbench.training import warm_start
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, warm_start_id
 
 __all__ = ["Driver", "SweepEnd"]
@@ -62,6 +65,7 @@ class Driver:
     def __post_init__(self) -> None:
         self._pace = Pace(self.plan.survey)
         self._shown = 0.0
+        self._told: set[str] = set()
 
     def hear(self, key: str, news: News) -> None:
         """Pass on how far a run is."""
@@ -160,10 +164,10 @@ class Driver:
             return False
         found = read_state(self.plan.out, run_id)
         fresh = found.state == "failed" and found.finished >= self._began
-        if not fresh and needs_run(found, self.retry_failed):
+        if found.record is None or (not fresh and needs_run(found, self.retry_failed)):
             return True
         self.locks.release(run_id)
-        self._settle(search, run_id, found.status, found.concurrency, "skipped")
+        self._settle(search, run_id, found.record, "skipped")
         return False
 
     def _warm_start_job(self, name: str, spec: RunSpec) -> Job | None:
@@ -179,7 +183,9 @@ class Driver:
     def _warm_name(self, search: GroupSearch, spec: RunSpec) -> str:
         if id(search) not in self._warm_names:
             task = find_task(spec.data.task)
-            self._warm_names[id(search)] = warm_start_id(task, spec.data, spec.protocol)
+            self._warm_names[id(search)] = warm_start_id(
+                task, spec.data, spec.protocol, spec.data_digest
+            )
         return self._warm_names[id(search)]
 
     # -- ending ----------------------------------------------------------------------
@@ -191,7 +197,7 @@ class Driver:
             if search is None:
                 self._take_warm_start(job, result)
                 return
-            if not isinstance(result, RunRecord):
+            if not isinstance(result, RunOutput):
                 error = result if isinstance(result, BaseException) else None
                 why = f"{type(result).__name__}: {result}"
                 result = broken_record(job.spec, "failed", why, error=error)
@@ -213,12 +219,12 @@ class Driver:
                     "space or choose another --out, then run the same command again."
                 ) from error
 
-    def _finish(self, search: GroupSearch, run_id: str, record: RunRecord) -> None:
-        write_run(record, self.plan.out, replace=True)
+    def _finish(self, search: GroupSearch, run_id: str, output: RunOutput) -> None:
+        write_run(output, self.plan.out, replace=True)
+        record = output.record
         self._pace.add(record)
         rungs = len(search.rungs)
-        concurrency = record.environment.get("concurrency")
-        self._settle(search, run_id, record.status, concurrency, record.state)
+        self._settle(search, run_id, record, record.state)
         if len(search.rungs) > rungs:
             self._skip_known(search)
         if search.finished:
@@ -227,15 +233,13 @@ class Driver:
             self._fail_stop = True
             self._stop(f"{run_id} ended as {record.state}; stopping because of --fail-fast.")
 
-    def _settle(
-        self, search: GroupSearch, run_id: str, status: Any, concurrency: int | None, state: str
-    ) -> None:
+    def _settle(self, search: GroupSearch, run_id: str, record: RunRecord, state: str) -> None:
         spec = search.running.get(run_id) or search.pending[run_id]
-        search.settle(run_id, status, concurrency)
+        search.settle(run_id, record)
         self.counts[state] += 1
         if state != "skipped":
             self._show_left()
-        self.listener.ended(spec, state, status)
+        self.listener.ended(spec, state, record)
 
     def _skip_known(self, search: GroupSearch) -> None:
         """Take the results that are there already; that may open the next rung."""
@@ -246,8 +250,19 @@ class Driver:
                 found = read_state(self.plan.out, run_id)
                 if found.problem:
                     self.listener.tell(f"{run_id} is run again: {found.problem}.")
-                elif not needs_run(found, self.retry_failed):
-                    self._settle(search, run_id, found.status, found.concurrency, "skipped")
+                elif found.record and not needs_run(found, self.retry_failed):
+                    self._tell_upgrade(found.record)
+                    self._settle(search, run_id, found.record, "skipped")
+
+    def _tell_upgrade(self, record: RunRecord) -> None:
+        """Say once for each change that a finished run was made with other libraries."""
+        changes = ", ".join(provenance.upgrades(record.environment))
+        if changes and changes not in self._told:
+            self._told.add(changes)
+            self.listener.tell(
+                f"some finished runs were made with {changes}: they are kept, and the report "
+                "ranks no seconds across them; another --out makes them again."
+            )
 
     def _stop(self, why: str) -> None:
         self._stopping = True

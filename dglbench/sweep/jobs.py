@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from dglbench.runs import provenance
-from dglbench.runs.store import RunRecord, RunSpec
+from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart
 
 __all__ = ["Ended", "Executor", "Job", "Listener", "News", "broken_record", "hard_limit"]
@@ -32,7 +33,7 @@ class Ended(NamedTuple):
     """A job's end: what it made, or the error that kept it from making anything."""
 
     job: Job
-    result: RunRecord | WarmStart | BaseException
+    result: RunOutput | WarmStart | BaseException
 
 
 class News(NamedTuple):
@@ -78,7 +79,7 @@ class Listener(Protocol):
     def news(self, key: str, news: News) -> None:
         """A run has come further."""
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         """A run has ended; ``skipped`` if it was there already."""
 
     def left(self, seconds: float | None) -> None:
@@ -108,19 +109,13 @@ def broken_record(
     error: BaseException | None = None,
     wall_s: float = 0.0,
     concurrency: int = 1,
-) -> RunRecord:
+) -> RunOutput:
     """Record the end of a run that left nothing itself."""
     now = time.time()
     trace = "".join(traceback.format_exception(error)) if error else None
-    status = {
-        "status": state,
-        "message": message,
-        "traceback": trace,
-        "started": _stamp(now - wall_s),
-        "finished": _stamp(now),
-        "wall_s": wall_s,
-    }
-    return RunRecord(spec, status, provenance.environment(spec.threads, concurrency))
+    status = Status(state, message, trace, _stamp(now - wall_s), _stamp(now), wall_s)
+    environment = provenance.environment(spec.threads, concurrency)
+    return RunOutput(RunRecord(spec.run_id, spec.identity, environment, status))
 
 
 def _stamp(seconds: float) -> str:

@@ -56,8 +56,8 @@ def write_choices(sweep: Sweep, out: Path, searches: Sequence[GroupSearch]) -> N
 def group_entry(search: GroupSearch) -> dict[str, Any]:
     """Describe a group: what stands for it and what finding that out cost."""
     group, chosen = search.group, search.chosen
-    concurrencies = {result.concurrency for result in search.results.values()} - {None}
-    states = [str(result.status["status"]) for result in search.results.values()]
+    records = search.results.values()
+    concurrencies = {record.environment.concurrency for record in records} - {None}
     return {
         "setting": group.data.setting_name,
         "task": group.data.task,
@@ -65,10 +65,12 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "settings": options.as_dict(group.data.settings),
         "method": group.method,
         "solver": group.solver,
-        "run_id": chosen.spec.run_id if chosen else None,
-        "options": options.as_dict(chosen.spec.options) if chosen else None,
+        "run_id": chosen.run_id if chosen else None,
+        "options": chosen.identity.options if chosen else None,
+        # A search may cut configurations short; the chosen one had this many.
+        "epochs": chosen.identity.protocol["epochs"] if chosen else None,
         **search.budget(),
-        "failed": sum(state != "done" for state in states),
+        "failed": sum(record.state != "done" for record in records),
         # Seconds measured at different concurrency cannot be added up honestly: say so.
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
         "rungs": search.rungs,
@@ -78,7 +80,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
     chosen = {
-        (search.group.data, search.group.method): search.chosen.spec.options
+        (search.group.data, search.group.method): search.chosen.identity.options
         for search in searches
         if search.complete and search.chosen
     }
@@ -90,7 +92,7 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
             for plan in setting.methods:
                 if (data, plan.name) not in chosen:
                     return None
-                picked = {key: getattr(chosen[data, plan.name], key) for key in plan.space}
+                picked = {key: chosen[data, plan.name][key] for key in plan.space}
                 plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
             settings.append(dataclasses.replace(setting, seeds=(seed,), methods=tuple(plans)))
     return dataclasses.replace(sweep, search="none", settings=tuple(settings))

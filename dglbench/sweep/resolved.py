@@ -16,10 +16,10 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import TASKS, find_method, find_task, plugins
-from dglbench.runs.store import Protocol
 from dglbench.sweep.wishes import Search, Wishes
 from dglbench.task import Task, TaskSpec
 from dglbench.training.resolve import paper_options, resolve_protocol
+from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
 

@@ -29,7 +29,7 @@ from typing_extensions import Doc
 
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
-from dglbench.runs.store import Protocol
+from dglbench.training.spec import Protocol
 
 __all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
 

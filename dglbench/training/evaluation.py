@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dglbench.data.source import load_dataset
+from dglbench.plugins import find_task
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import evaluation_solver
 from dglbench.streams import stream
-from dglbench.task import Dataset, Task
+from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +48,7 @@ class Evaluation(NamedTuple):
         """(K,): regret over |f*|."""
         return self.regret / np.maximum(np.abs(self.optimal), _SMALLEST_VALUE)
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, Any]:
         """Return the four figures that are logged."""
         size = max(float(np.abs(self.optimal).sum()), _SMALLEST_VALUE)
         return {
@@ -124,10 +126,26 @@ class Evaluator:
         }
 
 
-def bootstrap_interval(values: Array, *, level: float = 0.95, resamples: int = 2000) -> list[float]:
+class Loaded(NamedTuple):
+    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
+
+    dataset: Dataset
+    evaluator: Evaluator
+
+
+@lru_cache(maxsize=4)
+def load_data(data: TaskSpec, digest: str | None = None) -> Loaded:
+    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
+    dataset = load_dataset(data, digest)
+    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
+
+
+def bootstrap_interval(
+    values: Array, *, level: float = 0.95, resamples: int = 2000
+) -> tuple[float, float]:
     """Return the percentile bootstrap interval of the mean over instances."""
     draws = stream(0, "bootstrap").integers(0, len(values), (resamples, len(values)))
     means = values[draws].mean(axis=1)
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
-    return [float(low), float(high)]
+    return float(low), float(high)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from dglbench.layers.cvxpylayers import QuadraticLayer
 from dglbench.methods.base import Batch, Constraints, Method, Training
 from dglbench.plugins import find_method, find_task
-from dglbench.runs.store import RunSpec
 from dglbench.solvers import make_solver
 from dglbench.streams import stream
 from dglbench.task import Dataset
 from dglbench.training.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:

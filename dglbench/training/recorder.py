@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +11,9 @@ import numpy as np
 from dglbench.methods.base import Constraints
 from dglbench.methods.diagnostics import dual_health, regret_bound
 from dglbench.problem import Array
-from dglbench.runs import schemas
+from dglbench.runs import schemas, selection
+from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
+from dglbench.task import SPLITS
 from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.warm_start import WarmStart, saved_state
@@ -30,7 +34,7 @@ class Recorder:
         self._best_test: Evaluation | None = None
         self._refreshed = 0
         self.elapsed_s = 0.0
-        self.best: dict[str, Any] | None = None
+        self._best: Selected | None = None
         self.best_weights: bytes | None = None
 
     def log_lap(self, epoch: int, loss: float, seconds: float) -> None:
@@ -68,13 +72,19 @@ class Recorder:
         if epoch == 0:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
         regret = metrics["val"]["relative_regret"]
-        better = self.best is None or regret < self.best["val"]["relative_regret"]
+        better = selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
-            self.best = {"epoch": epoch, "elapsed_s": self.elapsed_s, "solves": solves, **metrics}
+            regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
+            self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
             self._best_test = outcomes["test"]
             self.best_weights = saved_state(learner.predictor)
         return better
+
+    @property
+    def best_regret(self) -> float | None:
+        """Validation relative regret at the best epoch so far."""
+        return self._best.val.relative_regret if self._best else None
 
     @property
     def val_regret(self) -> float:
@@ -86,35 +96,43 @@ class Recorder:
         """Return the training seconds so far, by phase."""
         return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in schemas.PHASES}
 
-    def summary(self, warm_start: WarmStart | None) -> dict[str, Any]:
-        """Return the figures of ``status.json``."""
+    def summary(self, warm_start: WarmStart | None) -> Summary | None:
+        """Return what came of the run, None if its set-up did not end."""
         learner, timing = self._learner, self._rows["timing"]
-        selected = None
-        if self.best is not None and self._best_test is not None:
+        if not timing:
+            return None
+        selected = self._best
+        if selected is not None and self._best_test is not None:
             interval = bootstrap_interval(self._best_test.relative)
-            selected = {**self.best, "test": {**self.best["test"], "relative_regret_ci": interval}}
+            test = replace(selected.test, relative_regret_ci=interval)
+            selected = replace(selected, test=test)
         warm = None
         if warm_start:
-            warm = {
-                **{name: warm_start.info[name] for name in ("id", "seconds", "epochs")},
-                **{f"{split}_relative_regret": r for split, r in self._start_regret.items()},
-            }
+            warm = WarmStartSummary(
+                id=warm_start.info["id"],
+                seconds=warm_start.info["seconds"],
+                epochs=warm_start.info["epochs"],
+                val_relative_regret=self._start_regret.get("val"),
+                test_relative_regret=self._start_regret.get("test"),
+            )
         dataset = learner.dataset
-        return {
-            "epochs_run": max((row["epoch"] for row in timing), default=0),
-            "selected_epoch": selected["epoch"] if selected else None,
-            "setup_s": timing[0]["epoch_s"] if timing else None,
-            "train_s": self.elapsed_s,
-            "solves": dict(learner.ledger.total),
-            **(learner.method.notes() if timing else {}),
-            "instances": {split: len(dataset.rows(split)) for split in ("train", "val", "test")},
-            "groups": dataset.problem.groups,
-            "options": dataset.problem.options,
-            "sense": dataset.problem.sense,
-            "label_scale": learner.scale,
-            "warm_start": warm,
-            "selected": selected,
-        }
+        return Summary(
+            epochs_run=max(row["epoch"] for row in timing),
+            setup_s=timing[0]["epoch_s"],
+            train_s=self.elapsed_s,
+            solves=dict(learner.ledger.total),
+            instances={split: len(dataset.rows(split)) for split in SPLITS},
+            groups=dataset.problem.groups,
+            options=dataset.problem.options,
+            sense=dataset.problem.sense,
+            label_scale=learner.scale,
+            warm_start=warm,
+            selected=selected,
+        )
+
+    def notes(self) -> dict[str, Any]:
+        """Return what the method hands over, made JSON-ready."""
+        return {str(name): _plain(value) for name, value in self._learner.method.notes().items()}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logged tables that have rows, with their schemas."""
@@ -177,3 +195,11 @@ class Recorder:
                 **{name: float(values.mean()) for name, values in terms.items()},
             }
         )
+
+
+def _plain(value: Any) -> Any:
+    """Keep what JSON can hold; anything else becomes text, so that no note can lose a run."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return str(value)

@@ -9,35 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dglbench import options
 from dglbench.errors import OptionError
 from dglbench.plugins import MethodChoice, find_method, find_task
-from dglbench.runs import provenance
-from dglbench.runs.store import Protocol, RunSpec
+from dglbench.runs.source import source_hash
 from dglbench.solvers import DUAL_RULES, FAMILIES
-from dglbench.task import Dataset, Task, TaskSpec
-from dglbench.training.evaluation import Evaluator
+from dglbench.task import Task, TaskSpec
+from dglbench.training.spec import Protocol, RunSpec
+
+if TYPE_CHECKING:
+    from dglbench.methods import Method
 
 __all__ = [
-    "Loaded",
-    "load_data",
-    "load_dataset",
     "paper_options",
     "resolve_data",
     "resolve_protocol",
     "resolve_run",
+    "run_source",
 ]
-
-
-class Loaded(NamedTuple):
-    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
-
-    dataset: Dataset
-    evaluator: Evaluator
 
 
 def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
@@ -87,7 +78,7 @@ def resolve_run(
         solver=solver,
         dual_rule=DUAL_RULES[solver],
         protocol=protocol,
-        source=provenance.source_hash(type(task), choice.cls),
+        source=run_source(type(task), choice.cls),
         data_digest=data_digest,
         threads=threads,
     )
@@ -105,18 +96,6 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
     return dict(table.get(choice.name, table.get(family, {})))
 
 
-@lru_cache(maxsize=4)
-def load_data(data: TaskSpec, file: Path | None = None) -> Loaded:
-    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
-    dataset = load_dataset(data, file)
-    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
-
-
-@lru_cache(maxsize=4)
-def load_dataset(data: TaskSpec, file: Path | None = None) -> Dataset:
-    """Generate the data, or read it from a dataset file."""
-    if file is None:
-        return find_task(data.task).generate(data.settings, data.seed)
-    from dglbench.data.dataset_file import read_dataset
-
-    return read_dataset(file)
+def run_source(task: type[Task], method: type[Method]) -> str:
+    """Hash the code that computes a run of this method on this task."""
+    return source_hash("dglbench.training.train", task, method)

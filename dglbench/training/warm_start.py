@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglbench import atomic, options
-from dglbench.runs import provenance
-from dglbench.runs.store import Protocol
+from dglbench.runs.source import source_hash
 from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.spec import Protocol
 
 if TYPE_CHECKING:
     import torch
@@ -77,7 +77,7 @@ def warm_start_id(
             "epochs": protocol.warm_start_epochs,
             "patience": protocol.warm_start_patience,
             "batch_size": protocol.batch_size,
-            "source": provenance.source_hash(type(task)),
+            "source": source_hash(__name__, type(task)),
         },
         sort_keys=True,
     )

@@ -67,9 +67,9 @@ def test_markers_sit_where_the_selected_epoch_was_reached(report):
     chosen = {(run.unit.label, run.method): run for run in report.chosen_runs()}
     assert len(markers) == 3 * 8
     for mark in markers.itertuples():
-        selected = chosen[mark.panel, mark.method].status["selected"]
-        assert mark.y == selected["test"]["relative_regret"]
-        assert mark.x == pytest.approx(selected["elapsed_s"])
+        selected = chosen[mark.panel, mark.method].record.selected
+        assert mark.y == selected.test.relative_regret
+        assert mark.x == pytest.approx(selected.elapsed_s)
 
 
 def test_warm_start_level_is_the_logged_one(report):

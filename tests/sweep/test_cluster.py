@@ -12,6 +12,7 @@ import pytest
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, wait_for, words
 
 from dglbench.errors import SweepError
+from dglbench.runs.store import read_record, run_folders
 from dglbench.sweep.execute import run_sweep
 
 
@@ -34,8 +35,7 @@ def cluster(start: Any, tmp_path: Path, *worker_words: str, workers: int = 2, **
 
 
 def concurrencies(out: Path) -> set[int]:
-    files = out.glob("*/spec.json")
-    return {json.loads(file.read_text())["environment"]["concurrency"] for file in files}
+    return {read_record(folder).environment.concurrency for folder in run_folders(out)}
 
 
 def test_a_cluster_gives_the_same_regrets(start: Any, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from dglbench.plugins import find_task
-from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.evaluation import load_data
+from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.train import train
 from dglbench.training.warm_start import load_or_train
 
@@ -15,6 +18,15 @@ METHODS = ("two-stage", "spo", "qptl", "dgl-none", "dgl-1", "dgl-5", "dgl-auto")
 SOLVERS = ("ortools", "batched")
 # The paper's rates suit 400 instances; these learn from 40 in a few epochs.
 RATES = {"matching": 0.05, "knapsack": 2.0}
+
+
+class Ran(NamedTuple):
+    """A run that was asked for, and what it left."""
+
+    spec: Any
+    record: Any
+    tables: Any
+    weights: Any
 
 
 def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=1, **protocol):
@@ -33,10 +45,11 @@ def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=
 def run(spec, **keywords):
     plugin, loaded = find_task(spec.data.task), load_data(spec.data)
     warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
-    return train(
+    output = train(
         spec,
         loaded.dataset,
         warm if spec.protocol.warm_start else None,
         evaluator=loaded.evaluator,
         **keywords,
     )
+    return Ran(spec, output.record, output.tables, output.weights)

@@ -11,9 +11,8 @@ from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
 from dglbench.training import train as training
 from dglbench.training.clock import Clock, Ledger, MeteredSolver
-from dglbench.training.evaluation import Evaluation, bootstrap_interval
+from dglbench.training.evaluation import Evaluation, bootstrap_interval, load_data
 from dglbench.training.resolve import (
-    load_data,
     paper_options,
     resolve_data,
     resolve_protocol,
@@ -30,9 +29,9 @@ def test_every_decision_focused_run_starts_from_the_same_weights():
         for method in ("spo", "dgl-none", "dgl-auto")
     }
     assert len({row["relative_regret"] for row in starts.values()}) == 1
-    record = run(make_spec("matching", "two-stage", epochs=1))
-    assert record.status["warm_start"] is None
-    assert record.tables["regret"].to_pylist()[0] != starts["spo"]
+    ran = run(make_spec("matching", "two-stage", epochs=1))
+    assert ran.record.summary.warm_start is None
+    assert ran.tables["regret"].to_pylist()[0] != starts["spo"]
 
 
 def test_a_warm_start_is_cached_whole_and_mended_when_damaged(tmp_path):
@@ -67,14 +66,14 @@ def test_the_warm_start_is_near_least_squares_on_knapsack():
 
 
 def test_patience_stops_early():
-    record = run(make_spec("matching", "two-stage", epochs=200, patience=2))
-    assert record.status["epochs_run"] < 200
-    assert record.status["status"] == "done"
+    ran = run(make_spec("matching", "two-stage", epochs=200, patience=2))
+    assert ran.record.summary.epochs_run < 200
+    assert ran.record.state == "done"
 
 
 def test_evaluation_interval_is_kept_and_the_last_epoch_always_judged():
-    record = run(make_spec("matching", "dgl-1", epochs=7, evaluate_every=3))
-    epochs = [r["epoch"] for r in record.tables["regret"].to_pylist() if r["split"] == "val"]
+    ran = run(make_spec("matching", "dgl-1", epochs=7, evaluate_every=3))
+    epochs = [r["epoch"] for r in ran.tables["regret"].to_pylist() if r["split"] == "val"]
     assert epochs == [0, 3, 6, 7]
 
 
@@ -88,11 +87,11 @@ def test_divergence_keeps_what_was_logged(monkeypatch):
         return loss * float("nan") if calls["count"] > 7 else loss
 
     monkeypatch.setattr(TwoStage, "loss", explode)
-    record = run(make_spec("matching", "two-stage", epochs=10))
-    assert record.state == "diverged"
-    assert "nan" in record.status["message"]
-    assert [row["epoch"] for row in record.tables["timing"].to_pylist()] == [0, 1, 2]
-    assert record.status["selected"] is not None
+    ran = run(make_spec("matching", "two-stage", epochs=10))
+    assert ran.record.state == "diverged"
+    assert "nan" in ran.record.status.message
+    assert [row["epoch"] for row in ran.tables["timing"].to_pylist()] == [0, 1, 2]
+    assert ran.record.selected is not None
 
 
 def test_a_failure_is_recorded_with_its_traceback(monkeypatch):
@@ -100,11 +99,21 @@ def test_a_failure_is_recorded_with_its_traceback(monkeypatch):
         raise ZeroDivisionError("on purpose")
 
     monkeypatch.setattr(TwoStage, "loss", broken)
-    record = run(make_spec("matching", "two-stage"))
-    assert record.state == "failed"
-    assert record.status["message"] == "ZeroDivisionError: on purpose"
-    assert "on purpose" in record.status["traceback"]
-    assert "broken" in record.status["traceback"]
+    ran = run(make_spec("matching", "two-stage"))
+    assert ran.record.state == "failed"
+    assert ran.record.status.message == "ZeroDivisionError: on purpose"
+    assert "on purpose" in ran.record.status.traceback
+    assert "broken" in ran.record.status.traceback
+
+
+def test_what_a_method_hands_over_can_overwrite_nothing(monkeypatch):
+    notes = {"train_s": -1, "selected": None, "state": "failed", "strange": {1, 2}}
+    monkeypatch.setattr(TwoStage, "notes", lambda self: notes)
+    ran = run(make_spec("matching", "two-stage", epochs=1))
+    assert ran.record.state == "done"
+    assert ran.record.summary.train_s > 0
+    assert ran.record.selected is not None
+    assert ran.record.notes == {**notes, "strange": str({1, 2})}
 
 
 def test_ctrl_c_keeps_what_was_logged(monkeypatch):
@@ -112,9 +121,9 @@ def test_ctrl_c_keeps_what_was_logged(monkeypatch):
         if progress.epoch == 3:
             raise KeyboardInterrupt
 
-    record = run(make_spec("matching", "dgl-1"), watch=watch)
-    assert record.state == "interrupted"
-    assert record.status["epochs_run"] == 3
+    ran = run(make_spec("matching", "dgl-1"), watch=watch)
+    assert ran.record.state == "interrupted"
+    assert ran.record.summary.epochs_run == 3
 
 
 def test_the_time_limit_ends_a_run(monkeypatch):
@@ -125,10 +134,10 @@ def test_the_time_limit_ends_a_run(monkeypatch):
         return plain(self, batch)
 
     monkeypatch.setattr(TwoStage, "loss", slow)
-    record = run(make_spec("matching", "two-stage", epochs=1000), time_limit=0.4)
-    assert record.state == "timeout"
-    assert record.status["wall_s"] < 5
-    assert record.status["epochs_run"] >= 1
+    ran = run(make_spec("matching", "two-stage", epochs=1000), time_limit=0.4)
+    assert ran.record.state == "timeout"
+    assert ran.record.status.wall_s < 5
+    assert ran.record.summary.epochs_run >= 1
 
 
 def test_evaluation_is_off_the_clock(monkeypatch):
@@ -140,10 +149,10 @@ def test_evaluation_is_off_the_clock(monkeypatch):
         monkeypatch.setattr(
             split.solver, "decide", lambda values, fast=fast: time.sleep(0.1) or fast(values)
         )
-    record = run(spec)
+    ran = run(spec)
     assert judge is training.Evaluator.__init__
-    assert record.status["wall_s"] > 0.5
-    assert record.status["train_s"] < 0.3
+    assert ran.record.status.wall_s > 0.5
+    assert ran.record.summary.train_s < 0.3
 
 
 def test_the_clock_charges_one_phase_at_a_time():

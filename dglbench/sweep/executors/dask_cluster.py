@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench.data.dataset_file import dataset_digest
+from dglbench.data.source import load_dataset
 from dglbench.errors import SweepError
 from dglbench.sweep.executors import dask_job
 from dglbench.sweep.executors.dask_workers import Workers
 from dglbench.sweep.jobs import Ended, Job, News, Watch, broken_record, hard_limit
 from dglbench.sweep.plan import Plan
 from dglbench.task import TaskSpec
-from dglbench.training.resolve import load_dataset
 
 __all__ = ["Cluster"]
 
@@ -127,9 +127,9 @@ class Cluster:
     # -- sending and receiving -------------------------------------------------------
 
     def _send(self, job: Job, tries: int) -> _Flight:
-        data = job.spec.data
+        data, known = job.spec.data, job.spec.data_digest
         if data not in self._digests:
-            self._digests[data] = dataset_digest(load_dataset(data))
+            self._digests[data] = known or dataset_digest(load_dataset(data))
         order = dask_job.Order(
             job=job,
             topic=self._topic,
@@ -172,8 +172,8 @@ class Cluster:
                 "command again."
             )
         if isinstance(result, dask_job.DataNeeded):
-            data = flight.job.spec.data
-            self._shipped[data] = pickle.dumps(load_dataset(data))
+            data, known = flight.job.spec.data, flight.job.spec.data_digest
+            self._shipped[data] = pickle.dumps(load_dataset(data, known))
             self._flights[key] = self._send(flight.job, flight.tries)
             return []
         del self._flights[key]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 from dglbench.plugins import find_task
-from dglbench.runs.store import RunRecord
+from dglbench.runs.record import RunOutput
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Job, News, Watch, hard_limit
-from dglbench.training.resolve import load_data
+from dglbench.training.evaluation import load_data
 from dglbench.training.train import Progress, RunStop, train
 from dglbench.training.warm_start import WarmStart, train_warm_start
 
@@ -56,12 +56,14 @@ class InProcess:
     def close(self, *, now: bool) -> None:
         """Nothing is held."""
 
-    def _do(self, job: Job) -> RunRecord | WarmStart:
-        loaded = load_data(job.spec.data)
+    def _do(self, job: Job) -> RunOutput | WarmStart:
+        loaded = load_data(job.spec.data, job.spec.data_digest)
         if job.is_warm_start:
             task = find_task(job.spec.data.task)
             with self._interrupts.raising():
-                return train_warm_start(task, loaded.dataset, job.spec.protocol)
+                return train_warm_start(
+                    task, loaded.dataset, job.spec.protocol, job.spec.data_digest
+                )
 
         def watch(progress: Progress) -> None:
             self._watch(job.key, News(progress.epoch, progress.epochs, progress.val_regret))
