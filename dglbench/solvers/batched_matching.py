@@ -95,7 +95,7 @@ class BatchedMatching(Solver):
             full = (rooms.sum(axis=1) == heads.sum(axis=1)) & chunk.has_no_outside
             for fit in (False, True):
                 some = np.flatnonzero(full == fit)
-                if some.size:
+                if some.size and kept.stop:
                     prices[some, kept] = central_prices(
                         found.prices[some, kept],
                         found.gaps[some, kept, kept],

@@ -154,7 +154,7 @@ class BatchedPaths(Solver):
         nodes, count = self._paths.nodes, costs.shape[1]
         # Longer than any way there is: what no way reaches is as far as this.
         sizes = np.where(np.isinf(costs), 0.0, np.abs(costs)).max(axis=0)
-        far = 4.0 * nodes * sizes
+        far = np.where(sizes > 0, 4.0 * nodes * sizes, 1.0)
         distance = np.empty((nodes, count))
         distance[:] = far
         distance[start] = 0.0

@@ -162,7 +162,8 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
             origin = before[walking, to]
             walking, to, origin = (part[origin >= 0] for part in (walking, to, origin))
             instances = active[walking]
-            loss = utilities[instances, origin] - utilities[instances, to]
+            with np.errstate(invalid="ignore"):  # −∞ less −∞, of those who are elsewhere
+                loss = utilities[instances, origin] - utilities[instances, to]
             loss[place[instances] != origin[:, None]] = np.inf
             place[instances, loss.argmin(axis=1)] = to
             touched.append(origin)

@@ -20,6 +20,7 @@ class _Tensors(NamedTuple):
     tail: Any
     head: Any
     arriving: Any
+    leaving: Any
 
 
 class Paths(Structure):
@@ -125,21 +126,29 @@ class Paths(Structure):
     @cached_property
     def _arriving(self) -> Indices:
         """(M, D): the options that enter each row's node, padded with G·S."""
+        return self._options_by_row(self._head_row)
+
+    @cached_property
+    def _leaving(self) -> Indices:
+        """(M, D): the options that leave each row's node, padded with G·S."""
+        return self._options_by_row(self._tail_row)
+
+    def _options_by_row(self, row_of: Indices) -> Indices:
         size = self.groups * self.options
-        option = np.flatnonzero(self._head_row < self.rows)
-        row = self._head_row[option]
+        option = np.flatnonzero(row_of < self.rows)
+        row = row_of[option]
         order = np.argsort(row, kind="stable")
         counts = np.bincount(row, minlength=self.rows)
         slot = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        arriving = np.full((self.rows, int(counts.max(initial=0))), size, dtype=np.intp)
-        arriving[row[order], slot] = option[order]
-        return arriving
+        table = np.full((self.rows, int(counts.max(initial=0))), size, dtype=np.intp)
+        table[row[order], slot] = option[order]
+        return table
 
     @cached_property
     def _tensors(self) -> _Tensors:
         import torch
 
-        parts = (self._tail_row, self._head_row, self._arriving)
+        parts = (self._tail_row, self._head_row, self._arriving, self._leaving)
         return _Tensors(*(torch.from_numpy(part.astype(np.int64)) for part in parts))
 
     @cached_property
@@ -158,8 +167,9 @@ class Paths(Structure):
         """See `Structure.usage`."""
         plain = isinstance(x, np.ndarray)
         arriving = self._arriving if plain else self._tensors.arriving
-        leaving = x[:, self.group_of[self.inner], : self.degree].sum(axis=2)
-        return leaving - with_zero_column(x.reshape(len(x), -1))[:, arriving].sum(axis=2)
+        leaving = self._leaving if plain else self._tensors.leaving
+        flow = with_zero_column(x.reshape(len(x), -1))
+        return flow[:, leaving].sum(axis=2) - flow[:, arriving].sum(axis=2)
 
     def prices(self, duals: Any) -> Any:
         """See `Structure.prices`."""
@@ -170,13 +180,20 @@ class Paths(Structure):
         prices = potential[:, tail] - potential[:, head]
         return prices.reshape(len(duals), self.groups, self.options)
 
+    @cached_property
+    def _is_edge(self) -> Array:
+        """(G, S): 1 where an option is an edge, 0 on *not visited* and padding."""
+        is_edge = np.zeros(self.groups * self.options)
+        is_edge[self.option_of[self.usable]] = 1.0
+        return is_edge.reshape(self.groups, self.options)
+
     def curvature_entries(self, soft: Array) -> tuple[Indices, Indices, Array]:
         """A J Aᵀ by its entries that are not 0: rows (N,), columns (N,), numbers (K, N).
 
         Few nodes share a group, so a banded factorisation can use this where M is large.
         """
         row, column, gather = self._pattern
-        edges = soft[:, :, : self.degree]
+        edges = (soft * self._is_edge)[:, :, : self.degree]
         leaving = edges.sum(axis=2, keepdims=True)
         blocks = np.empty((len(soft), self.groups, self.degree + 1, self.degree + 1))
         diagonal = np.arange(1, self.degree + 1)

@@ -147,7 +147,7 @@ def test_evaluation_is_off_the_clock(monkeypatch):
     for split in loaded.evaluator.splits.values():
         fast = split.solver.decide
         monkeypatch.setattr(
-            split.solver, "decide", lambda values, fast=fast: time.sleep(0.1) or fast(values)
+            split.solver, "decide", lambda *asked, fast=fast: time.sleep(0.1) or fast(*asked)
         )
     ran = run(spec)
     assert judge is training.Evaluator.__init__
@@ -181,7 +181,7 @@ def test_a_disabled_clock_measures_only_the_whole():
 
 def test_the_ledger_counts_by_purpose_and_lap():
     class Solver:
-        def duals(self, values):
+        def duals(self, values, rows):
             return values
 
     ledger = Ledger()
