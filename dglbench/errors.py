@@ -2,7 +2,7 @@
 
 DglbenchError               shown as one sentence, exit code 2
 ├── OptionError             a setting or option that does not exist or is out of range
-├── PluginError             a task or method that is unknown or does not import
+├── PluginError             a task, method, solver or layer that is unknown or does not import
 ├── ProblemError            constraints that cannot be met, or malformed A, b, groups
 ├── DatasetError            a dataset file that is damaged, foreign or would be overwritten
 ├── DownloadError           public data that could not be fetched
@@ -39,7 +39,7 @@ class OptionError(DglbenchError):
 
 
 class PluginError(DglbenchError):
-    """A task or method is unknown or its plugin does not import."""
+    """A task, method, solver or layer is unknown or its plugin does not import."""
 
 
 class ProblemError(DglbenchError):

@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import ProblemError
-from dglbench.problem_checks import check_feasible, check_mask, check_parts
+from dglbench.problem_checks import check_feasible, check_mask, check_parts, extremes
 from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave, recognise
-from dglbench.structure.matrices import mask_or_all, picks, sparse_rows
+from dglbench.structure.matrices import in_some_instance, mask_or_all, picks, sparse_rows
 from dglbench.value_map import ValueMap
 
 __all__ = ["Array", "Mask", "Problem", "Sense"]
@@ -82,7 +82,7 @@ class Problem:
         matrix, shape = sparse_rows(A, groups, mask)
         exists = mask_or_all(mask, shape)
         check_mask(exists, shape)
-        shared = exists if exists.ndim == 2 else exists.any(axis=0)
+        shared = in_some_instance(exists)
         if (~shared.ravel())[matrix.indices].any():
             raise ProblemError("A must be 0 on options that do not exist (padding).")
         structure = recognise(matrix, *shape, shared)
@@ -203,7 +203,7 @@ class Problem:
         sense: Sense,
         value_map: ValueMap,
     ) -> Problem:
-        shared = mask if mask.ndim == 2 else mask.any(axis=0)
+        shared = in_some_instance(mask)
         if predicted is None:
             uncertain = shared & value_map.touched
         elif value_map.matrix is not None:
@@ -250,6 +250,11 @@ class Problem:
         return self.value_map.label_shape
 
     @property
+    def ever(self) -> Mask:
+        """(G, S): the options that exist in some instance."""
+        return in_some_instance(self.mask)
+
+    @property
     def varies(self) -> bool:
         """Whether b or the mask differ by instance."""
         return self.b.ndim == 2 or self.mask.ndim == 3
@@ -270,7 +275,7 @@ class Problem:
     def flat_A(self) -> Array:  # noqa: N802 - the paper's name
         """A as a dense (M, G·S) matrix, for small problems only; 0 on padding."""
         dense: Array = self.matrix.toarray()
-        dense *= (self.mask if self.mask.ndim == 2 else self.mask.any(axis=0)).ravel()
+        dense *= self.ever.ravel()
         dense.setflags(write=False)
         return dense
 
@@ -282,6 +287,11 @@ class Problem:
     def usage(self, x: Array) -> Array:
         """A x for decisions of shape (K, G, S), as (K, M)."""
         return self.structure.usage(x)
+
+    @cached_property
+    def most_use(self) -> Array:
+        """(M,): the most of each row that any choice of one option a group can use."""
+        return extremes(self, self.ever)[1]
 
     def prices(self, duals: Array) -> Array:
         """Aᵀλ for duals of shape (K, M), as (K, G, S): what each option costs at those prices."""

@@ -14,7 +14,7 @@ from dglbench.structure.matrices import pick_one
 if TYPE_CHECKING:
     from dglbench.problem import Array, Mask, Problem
 
-__all__ = ["allowance", "check_feasible", "check_mask", "check_parts"]
+__all__ = ["allowance", "check_feasible", "check_mask", "check_parts", "extremes"]
 
 
 def allowance(b: Array) -> Array:
@@ -54,8 +54,7 @@ def check_parts(problem: Problem) -> None:
         raise ProblemError(f"sense must be maximise or minimise, got {problem.sense!r}.")
     if not (np.isfinite(problem.matrix.data).all() and np.isfinite(b).all()):
         raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
-    shared = problem.mask if problem.mask.ndim == 2 else problem.mask.any(axis=0)
-    if problem.mask.ndim == 2 and (problem.predicted & ~shared).any():
+    if problem.mask.ndim == 2 and (problem.predicted & ~problem.mask).any():
         raise ProblemError("an option that does not exist cannot be predicted.")
 
 
@@ -84,11 +83,11 @@ class _Case(NamedTuple):
 
 def check_feasible(problem: Problem) -> None:
     """Raise `ProblemError` if some instance has no feasible choice, as far as an LP can tell."""
-    extremes: tuple[Array, Array] | None = None
+    ends: tuple[Array, Array] | None = None
     for case in _cases(problem):
-        if extremes is None or problem.mask.ndim == 3:
-            extremes = _extremes(problem, case.mask)
-        _check_rows(problem, case, *extremes)
+        if ends is None or problem.mask.ndim == 3:
+            ends = extremes(problem, case.mask)
+        _check_rows(problem, case, *ends)
         if not _jointly_feasible(problem, case):
             raise ProblemError(_joint_sentence(problem, case))
 
@@ -108,7 +107,7 @@ def _cases(problem: Problem) -> Iterator[_Case]:
             yield _Case(b, mask, instance)
 
 
-def _extremes(problem: Problem, mask: Mask) -> tuple[Array, Array]:
+def extremes(problem: Problem, mask: Mask) -> tuple[Array, Array]:
     """Return the least and the most that any choice can use of each row, as (M,) each."""
     entries = problem.matrix.tocoo()
     exists = mask.ravel()[entries.col]
@@ -124,11 +123,12 @@ def _extremes(problem: Problem, mask: Mask) -> tuple[Array, Array]:
     # Where a group also has options that use nothing of the row, 0 is possible too.
     counts = np.diff(np.append(starts, len(key)))
     free = counts < mask.sum(axis=1)[pair % problem.groups]
-    ends = []
+    ends: list[Array] = []
     for better in (np.minimum, np.maximum):
         each = better.reduceat(use, starts)
         each = np.where(free, better(each, 0.0), each)
-        ends.append(np.bincount(pair // problem.groups, each, minlength=problem.rows))
+        used = np.bincount(pair // problem.groups, each, minlength=problem.rows)
+        ends.append(used.astype(np.float64))
     return ends[0], ends[1]
 
 

@@ -48,7 +48,7 @@ class ValueMap:
         """(G, S): the options whose value depends on some parameter."""
         if self.matrix is None:
             return np.ones(self.shape, dtype=bool)
-        return (np.diff(self.matrix.indptr) > 0).reshape(self.shape)
+        return np.asarray(np.diff(self.matrix.indptr) > 0).reshape(self.shape)
 
     def values(self, parameters: Any) -> Any:
         """Return y₀ + B p for parameters (K, …), as (K, G, S); numpy or torch, with gradient."""
@@ -71,7 +71,7 @@ class ValueMap:
     @cached_property
     def _source(self) -> npt.NDArray[np.intp] | None:
         """(G·S,): the parameter each option is worth (P for none), if B is no more than that."""
-        matrix = self.matrix
+        matrix: Any = self.matrix
         counts = np.diff(matrix.indptr)
         if (counts > 1).any() or (matrix.data != 1.0).any():
             return None

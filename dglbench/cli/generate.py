@@ -10,6 +10,7 @@ import typer
 
 from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
+from dglbench.words import size
 
 if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
@@ -149,7 +150,7 @@ def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None)
                 f"{summary.nonunique_share:.1%} of instances (over {summary.duals_checked} of "
                 f"{summary.instances} instances)",
             ),
-            ("file", f"{path}, {console.size(path.stat().st_size)}"),
+            ("file", f"{path}, {size(path.stat().st_size)}"),
             *([] if plot is None else [("plot", str(plot))]),
         ],
         caption=f"solved with the {summary.solver} solver",

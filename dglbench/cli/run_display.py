@@ -16,6 +16,7 @@ from dglbench.errors import RunError
 from dglbench.runs.record import Summary
 from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.runs.store import read_record
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -133,7 +134,7 @@ def _live_table(progress: Progress) -> Table:
         f"epoch {progress.epoch}/{progress.epochs}",
         f"loss {progress.loss:.5g}",
         f"validation regret {progress.val_regret:.4f} (best {progress.best_val_regret:.4f})",
-        f"about {console.duration(left)} left",
+        f"about {rough_seconds(left)} left",
     )
     seconds = "  ".join(f"{name} {progress.phases[name]:.2f}" for name in PHASES)
     solves = "  ".join(f"{name} {count:,}" for name, count in progress.solves.items() if count)
@@ -157,7 +158,7 @@ def _line_watcher() -> Callable[[Progress], None]:
         console.note(
             f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.5g}, validation "
             f"regret {progress.val_regret:.4f}, {progress.elapsed_s:.2f} s of training, about "
-            f"{console.duration(left)} left"
+            f"{rough_seconds(left)} left"
         )
 
     return watch

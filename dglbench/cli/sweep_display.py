@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dglbench.cli import console
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
@@ -66,9 +67,9 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
     )
     at_once = f" with {jobs} at once" if jobs > 1 else ""
     time_text = (
-        f"about {console.duration(seconds)}{at_once}"
+        f"about {rough_seconds(seconds)}{at_once}"
         if not unknown
-        else f"about {console.duration(seconds)}{at_once} and {unknown} runs of unknown time"
+        else f"about {rough_seconds(seconds)}{at_once} and {unknown} runs of unknown time"
         if seconds
         else "time unknown: no finished runs here to go by"
     )
@@ -93,7 +94,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
 def _plan_time(row: PlanRow) -> str:
     if not row.to_run:
         return ""
-    return "unknown" if row.seconds is None else console.duration(row.seconds)
+    return "unknown" if row.seconds is None else rough_seconds(row.seconds)
 
 
 def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from dglbench.cli import console
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,7 +74,7 @@ class _Silent:
     def _summary(self) -> str:
         ended = sum(self.counts.values())
         parts = "".join(f", {count} {state}" for state, count in sorted(self.counts.items()))
-        left = f", about {console.duration(self.left_s)} left" if self.left_s else ""
+        left = f", about {rough_seconds(self.left_s)} left" if self.left_s else ""
         return f"{ended} of {self.total} runs{parts}{left}"
 
 
@@ -159,7 +160,7 @@ class _Live(_Silent):
         left = ""
         if self.left_s is not None and ended < self.total:
             passed = time.monotonic() - self._told_at
-            left = f"about {console.duration(max(self.left_s - passed, 0.0))} left"
+            left = f"about {rough_seconds(max(self.left_s - passed, 0.0))} left"
         bar = ProgressBar(total=max(self.total, 1), completed=ended, width=30)
         head.add_row(bar, f"{ended}/{self.total}", counts, left)
         body = Table.grid(padding=(0, 2))

@@ -45,7 +45,10 @@ def run(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any other method option.")
     ] = None,
     solver: Annotated[
-        str | None, typer.Option(help="Solver family: ortools or batched.  [default: ortools]")
+        str | None,
+        typer.Option(
+            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+        ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Instances per step.")] = None,

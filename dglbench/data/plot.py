@@ -81,7 +81,7 @@ def _existing(dataset: Dataset) -> Any:
     problem = dataset.problem
     values = problem.pack(dataset.labels)
     if problem.counted.ndim == dataset.labels.ndim:
-        values = np.where(problem.pack(problem.counted), values, np.nan)
+        values = np.where(problem.counted[:, problem.predicted], values, np.nan)
     return values
 
 

@@ -1,17 +1,18 @@
 """What every training method is: options, one preparation, a loss for a batch.
 
-A method knows a problem, a solver and predictions, never a task's name and
-never a clock: the solver it is handed counts and times itself. Values,
-predictions and labels are option values to maximise (`Problem.values`), divided
-by the task's label scale before a method sees them, so that τ, α and μ mean the
-same on every task. Squared errors act on what is predicted: `Constraints.mse`.
+A method knows a problem, a solver and predictions, never a task's name. The solver
+and the layers it is handed count and time themselves; what else it wants timed or
+counted it gives to the meter. Predictions and labels are option values to maximise
+(`Problem.values`), divided by the task's label scale before a method sees them, so
+that τ, α and μ mean the same on every task. Squared errors act on what is predicted:
+`Constraints.mse`.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
@@ -20,14 +21,16 @@ from annotated_types import Gt
 from typing_extensions import Doc
 
 from dglbench.errors import SolverError
-from dglbench.problem import Problem
+from dglbench.methods.diagnostics import duals_row
+from dglbench.problem import Array, Problem
 
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.training.clock import MeteredLayer, MeteredSolver
+    from dglbench.layers import MeteredLayer
+    from dglbench.training.clock import EvaluationSolver, Meter, MeteredSolver
 
-__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Training"]
+__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Training"]
 
 LearningRate = Annotated[float, Gt(0), Doc("learning rate of Adam")]
 
@@ -113,12 +116,6 @@ class Constraints:
         curvature: torch.Tensor = self.problem.structure.curvature(soft)
         return curvature
 
-    def broken(self, x: torch.Tensor, tolerance: float = 1e-9) -> torch.Tensor:
-        """(B, M): where decisions (B, G, S) use more than b, or other than b on = rows."""
-        self._check_count(x)
-        over = self.usage(x) - self.b
-        return over.where(~self.equality, over.abs()) > tolerance
-
     def padded_scores(self, scores: torch.Tensor) -> torch.Tensor:
         """Give padding a score of −∞, so that it is never chosen."""
         if not self.ragged:
@@ -175,8 +172,39 @@ class Training:
     solver: MeteredSolver
     predict: Callable[[], torch.Tensor]
     """Current ŷ of every training instance, without gradient."""
-    quadratic_layer: Callable[[float], MeteredLayer]
-    """Build the differentiable layer with regularisation μ, counted and timed."""
+    meter: Meter
+    """Times (``phase``) and counts (``count``) anything of the method's own."""
+    layer: Callable[..., MeteredLayer]
+    """``layer(name, **options)`` builds one of the method's `layers`, counted and timed."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a method is shown at every evaluation, off the clock, to say how it fares.
+
+    All in scaled units; V is the number of validation instances.
+    """
+
+    epoch: int
+    constraints: Constraints
+    """Of the training instances."""
+    predict: Callable[[], torch.Tensor]
+    """ŷ of every training instance, (K, G, S)."""
+    refreshed: int
+    """Training instances solved for ``refresh`` in the last epoch, or at set-up."""
+    val_constraints: Constraints
+    """Of the validation instances; the same where all instances share them."""
+    val_labels: torch.Tensor
+    """(V, G, S): y."""
+    val_predictions: torch.Tensor
+    """(V, G, S): ŷ."""
+    val_regret: Array
+    """(V,): how much worse f is than f*."""
+    solver: EvaluationSolver
+    """The exact solver of the evaluation, for ``rows`` of training instances; its answers are
+    counted as ``evaluate``."""
+    val_solver: EvaluationSolver
+    """The same, for ``rows`` of validation instances."""
 
 
 class Method(ABC):
@@ -187,6 +215,10 @@ class Method(ABC):
     """A frozen dataclass with at least ``lr``."""
     warm_starts: ClassVar[bool] = True
     """Whether runs begin at the shared MSE-trained predictor."""
+    layers: ClassVar[tuple[str, ...]] = ()
+    """The layers it uses, by name; their code is part of a run's identity."""
+    dual_rule: ClassVar[str | None] = None
+    """Which duals it uses, if not those of the run's solver; part of a run's spec."""
 
     @classmethod
     def refuses(cls, problem: Problem) -> str | None:
@@ -213,6 +245,14 @@ class Method(ABC):
     def current_duals(self) -> torch.Tensor | None:
         """Return the duals now in use, (K, M), if the method is guided by any."""
         return None
+
+    def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
+        """Return a row for each table the method has something to say in, without the epoch.
+
+        The tables are ``duals`` and ``bound`` of `dglbench.runs.schemas`.
+        """
+        duals = self.current_duals()
+        return {} if duals is None else {"duals": duals_row(snapshot, duals)}
 
     def problems(self) -> str | None:
         """Say what went wrong badly enough to end the run as failed, if anything did."""

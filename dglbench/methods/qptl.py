@@ -42,13 +42,14 @@ class Qptl(Method):
 
     summary: ClassVar[str] = "differentiates through a regularised program at every step"
     Options: ClassVar[type[Any]] = QptlOptions
+    layers: ClassVar[tuple[str, ...]] = ("cvxpylayers",)
 
     def prepare(self, training: Training) -> None:
         """Build the layer and pay its first-call costs."""
         import torch
 
         self._constraints = training.constraints
-        self._layer = training.quadratic_layer(self.options.mu)
+        self._layer = training.layer(self.layers[0], mu=self.options.mu)
         first = training.labels[:1]
         self._layer.solve(first, purpose="label", rows=torch.arange(1))
         self._layer.pull_back(torch.zeros_like(first))

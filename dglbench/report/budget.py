@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.palette import method_order, style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, percent, seconds, text
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
+from dglbench.words import percent, seconds
 
 __all__ = ["budget", "every_run", "stale_runs"]
 

@@ -8,8 +8,10 @@ numbers: ``holds``, ``fails``, ``open`` (the runs are there but do not tell) or
 from __future__ import annotations
 
 import fnmatch
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from annotated_types import Gt
@@ -18,8 +20,8 @@ from typing_extensions import Doc
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import percent, ratio, seconds
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup
+from dglbench.words import percent, ratio, seconds
 
 __all__ = [
     "Cost",
@@ -92,17 +94,28 @@ def most(outcomes: Sequence[bool]) -> bool:
     return sum(outcomes) * 2 > len(outcomes)
 
 
+class SettingCheck(ABC):
+    """A check that looks at every setting, or at those of the sizes that count."""
+
+    sizes: Mapping[str, int] = MappingProxyType({})
+
+    def findings(self, evidence: Evidence) -> list[Finding]:
+        """Return what each setting has to say."""
+        units = evidence.report.units
+        return [self._of(evidence, unit) for unit in units if large(unit, self.sizes)]
+
+    @abstractmethod
+    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
+        """Look at one setting."""
+
+
 @dataclass(frozen=True)
-class Sooner:
+class Sooner(SettingCheck):
     """More than half of ``methods`` reach the test regret of ``against`` in less training time."""
 
     methods: Annotated[tuple[str, ...], Doc("methods or patterns such as dgl-*")]
     against: Annotated[str, Doc("the method whose regret is the target")]
     min_speedup: Annotated[float, Gt(0), Doc("how many times sooner it must be")] = 1.0
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         baseline = evidence.run(unit, self.against)
@@ -129,19 +142,13 @@ class Sooner:
 
 
 @dataclass(frozen=True)
-class Lowest:
+class Lowest(SettingCheck):
     """``method`` has the lowest test regret, beyond the bootstrap interval, on large instances."""
 
     method: Annotated[str, Doc("the method said to be lowest")]
     sizes: Annotated[
         dict[str, int], Doc("smallest size that counts, by task; other tasks are left out")
     ] = field(default_factory=dict)
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting that is large enough."""
-        return [
-            self._of(evidence, unit) for unit in evidence.report.units if large(unit, self.sizes)
-        ]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run = evidence.run(unit, self.method)
@@ -164,7 +171,7 @@ class Lowest:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(SettingCheck):
     """``method`` needs ``min_ratio`` times the time in which the best of ``methods`` levels off.
 
     Levelling off: within 5 % of its own final test regret.
@@ -176,12 +183,6 @@ class Cost:
     sizes: Annotated[dict[str, int], Doc("smallest size that counts, by task")] = field(
         default_factory=dict
     )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting that is large enough."""
-        return [
-            self._of(evidence, unit) for unit in evidence.report.units if large(unit, self.sizes)
-        ]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run = evidence.run(unit, self.method)
@@ -210,16 +211,12 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class EpochRatio:
+class EpochRatio(SettingCheck):
     """A training epoch of ``method`` takes at most ``max_ratio`` times one of ``against``."""
 
     method: Annotated[str, Doc("the method said to be fast")]
     against: Annotated[str, Doc("the method it is measured by")]
     max_ratio: Annotated[float, Gt(0), Doc("what still counts as near")]
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run, other = evidence.run(unit, self.method), evidence.run(unit, self.against)
@@ -240,7 +237,7 @@ class EpochRatio:
 
 
 @dataclass(frozen=True)
-class Improves:
+class Improves(SettingCheck):
     """Some of ``methods`` have a lower test regret than ``against``, and none a higher one.
 
     Lower and higher beyond the bootstrap interval of the paired difference.
@@ -248,10 +245,6 @@ class Improves:
 
     methods: Annotated[tuple[str, ...], Doc("the methods said to be better")]
     against: Annotated[str, Doc("the method they improve on")]
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         base = evidence.run(unit, self.against)

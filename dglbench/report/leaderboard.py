@@ -9,19 +9,9 @@ from dglbench.report.commands import retime
 from dglbench.report.load import Comparability, Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import (
-    NOTHING,
-    Cell,
-    Column,
-    Sheet,
-    Tone,
-    count,
-    percent,
-    ratio,
-    seconds,
-    text,
-)
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup, best_run
+from dglbench.words import percent, ratio, seconds
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
 

@@ -13,7 +13,7 @@ from dglbench.errors import ReportError
 from dglbench.report.checks import Evidence, Finding, Outcome, matching_runs, most
 from dglbench.report.load import Run, Unit
 from dglbench.report.palette import style
-from dglbench.report.sheet import ratio
+from dglbench.words import ratio
 
 __all__ = ["SeedsAgree", "Widens"]
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 __all__ = [
     "BOUND",
     "DECISIONS",
+    "DIAGNOSTICS",
     "DUALS",
+    "OWN_PHASES",
     "PHASES",
     "PURPOSES",
     "REGRET",
@@ -101,11 +103,26 @@ BOUND = _schema(
     ),
 )
 
+OWN_PHASES = _schema(
+    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
+    ("name", pa.string(), "what the method calls it"),
+    (
+        "seconds",
+        pa.float64(),
+        "from entering such a block to leaving it; among the six phases of `timing` already",
+    ),
+    ("count", pa.int64(), "what the method counted under this name; 0 if it only timed"),
+)
+
 TABLES = {
     "timing": TIMING,
     "regret": REGRET,
     "decisions": DECISIONS,
     "duals": DUALS,
     "bound": BOUND,
+    "phases": OWN_PHASES,
 }
-"""File stem to schema. ``duals`` and ``bound`` are written by methods that guide by duals."""
+"""File stem to schema; the last three are there only if the method has something to log."""
+
+DIAGNOSTICS = ("duals", "bound")
+"""The tables that `Method.diagnostics` returns rows for."""

@@ -1,4 +1,4 @@
-"""What every solver answers, and the checks that all of them share."""
+"""What a solver family is, what every solver answers, and the checks that all of them share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,30 @@ from dglbench.problem import Array, Problem
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Solver"]
+    from dglbench.task import Task
+
+__all__ = ["Solver", "SolverFamily"]
 
 
-class Solver(ABC):
+class SolverFamily(ABC):
+    """What stands under the entry-point group ``dglbench.solvers`` and behind ``--solver``.
+
+    It builds the solver of any problem, or refuses in one sentence. A `Solver` that
+    is built from a problem alone is its own family: register the class itself.
+    """
+
+    summary: ClassVar[str] = ""
+    """One line for ``dglbench list``."""
+    dual_rule: ClassVar[str]
+    """Which dual optimum is taken where there are several; part of a run's spec."""
+
+    @classmethod
+    @abstractmethod
+    def build(cls, task: Task, problem: Problem) -> Solver:
+        """Return the solver for a problem of a task; raise a `DglbenchError` if there is none."""
+
+
+class Solver(SolverFamily):
     """Answers three questions about a batch of coefficients of shape (K, G, S).
 
     `decide` gives exact integer optima, `relax` optima of the LP relaxation,
@@ -32,8 +52,7 @@ class Solver(ABC):
     """
 
     family: ClassVar[str]
-    dual_rule: ClassVar[str]
-    """Which dual optimum is taken where there are several; part of a run's spec."""
+    """The name of the family it belongs to."""
 
     @classmethod
     def refuses(cls, problem: Problem) -> str | None:
@@ -45,6 +64,11 @@ class Solver(ABC):
         if reason:
             raise ProblemError(reason)
         self.problem = problem
+
+    @classmethod
+    def build(cls, task: Task, problem: Problem) -> Solver:
+        """Build from the problem alone, whatever the task."""
+        return cls(problem)
 
     @overload
     def decide(self, values: Array, rows: Any = None) -> Array: ...
@@ -69,6 +93,13 @@ class Solver(ABC):
     def duals(self, values: Any, rows: Any = None) -> Any:
         """Return optimal multipliers of the global rows, by this solver's `dual_rule`."""
         return self._answer(self._duals, values, rows)
+
+    def decision_error(self, values: Array) -> Array:
+        """(K,): how much less than the best `decide` may reach, rounding of sums apart.
+
+        0 for an exact solver. Evaluation allows a regret this far below 0, and no further.
+        """
+        return np.zeros(len(values))
 
     @abstractmethod
     def _decide(self, values: Array, at: Problem) -> Array:

@@ -114,12 +114,21 @@ class BatchedKnapsack(Solver):
             duals = np.where(capacity == 0, 2.0 * top, duals)
         return duals[:, None]
 
-    def _decide(self, values: Array, at: Problem) -> Array:
+    def decision_error(self, values: Array) -> Array:
+        """(K,): 0 for dynamic programming, OR-Tools' where that decides."""
+        return np.zeros(len(values)) if self._table_fits else self._fallback.decision_error(values)
+
+    @cached_property
+    def _table_fits(self) -> bool:
+        """Whether the weights are integers and one instance's table of choices is small enough."""
         if self._units is None:
+            return False
+        return self.problem.groups * (int(self._units[1].max()) + 1) <= MOST_BYTES
+
+    def _decide(self, values: Array, at: Problem) -> Array:
+        if self._units is None or not self._table_fits:
             return self._fallback._decide(values, at)
         weights, most = self._units[0], int(self._units[1].max())
-        if at.groups * (most + 1) > MOST_BYTES:
-            return self._fallback._decide(values, at)
         gain = self._gain(values, at)
         capacities = self._capacities(at, len(gain))
         step = max(1, CHUNK_BYTES // (at.groups * (most + 1)))

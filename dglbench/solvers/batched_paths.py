@@ -51,10 +51,11 @@ class BatchedPaths(Solver):
     calls; minima and sums of two numbers only, so an instance's answer has the same bits
     alone, in any batch and in any order.
 
-    The dual rule is ``mean-potential``. λ is a potential with 0 at the sink: optimal are, among
-    others, d_s(v) − D by distances from the source (D the length of the best path) and −d_t(v)
-    by distances to the sink. The first makes the best way to every node free of loss, the second
-    the best way from every node, on the path or not, tied with *not visited*. Their mean,
+    The dual rule is ``centre``, here the mean of two ends. λ is a potential with 0 at the sink:
+    optimal are, among others, d_s(v) − D by distances from the source (D the length of the best
+    path) and −d_t(v) by distances to the sink. The first makes the best way to every node free
+    of loss, the second ties the best way from every node, on the path or not, with *not
+    visited*. Their mean,
 
         λ_v = (d_s(v) − d_t(v) − D) / 2,
 
@@ -66,7 +67,7 @@ class BatchedPaths(Solver):
     """
 
     family: ClassVar[str] = "batched"
-    dual_rule: ClassVar[str] = "mean-potential"
+    dual_rule: ClassVar[str] = "centre"
 
     @classmethod
     def refuses(cls, problem: Problem) -> str | None:

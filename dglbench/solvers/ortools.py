@@ -30,6 +30,8 @@ GLOP_PARAMETERS = (
     "use_dual_simplex:true use_preprocessing:false "
     "primal_feasibility_tolerance:1e-9 dual_feasibility_tolerance:1e-9"
 )
+# A row that cannot bind and has more room than this is left open: beyond 1e30 GLOP ends ABNORMAL.
+MOST_ROOM = 1e20
 SCIP_PARAMETERS = "limits/gap = 0\nlimits/absgap = 0\nnumerics/feastol = 1e-9\n"
 
 
@@ -59,6 +61,7 @@ class LinearModel:
         self._backend = backend
         self._indices = list(range(problem.size))
         self._equality = problem.equality
+        self._most_use = problem.most_use
         # The first instance stands for all; `_adapt` moves the bounds where others differ.
         self._b = problem.b if problem.b.ndim == 1 else problem.b[0]
         self._mask = problem.mask if problem.mask.ndim == 2 else problem.mask[0]
@@ -69,7 +72,7 @@ class LinearModel:
             self._mask.ravel().astype(np.float64),
             np.zeros(problem.size),
             np.concatenate([np.ones(groups), np.where(problem.equality, self._b, -np.inf)]),
-            np.concatenate([np.ones(groups), self._b]),
+            np.concatenate([np.ones(groups), self._room(self._b)]),
             csr_matrix(vstack([pick_one(problem.shape), problem.matrix])),
         )
         if integer:
@@ -97,10 +100,16 @@ class LinearModel:
             )
         return Vertex(self._solver.variable_values(), self._solver.dual_values()[self._groups :])
 
+    def _room(self, b: Array) -> Array:
+        """b, infinite where it is huge and no choice could use it up."""
+        open_ = (b > MOST_ROOM) & (b > self._most_use) & ~self._equality
+        return np.where(open_, np.inf, b)
+
     def _adapt(self, b: Array, mask: Mask) -> None:
         """Move the bounds that differ from those of the instance before."""
+        room = self._room(b)
         for row in np.flatnonzero(b != self._b).tolist():
-            self._model.set_constraint_upper_bound(self._groups + row, b[row])
+            self._model.set_constraint_upper_bound(self._groups + row, room[row])
             if self._equality[row]:
                 self._model.set_constraint_lower_bound(self._groups + row, b[row])
         if mask is not self._mask:
@@ -113,6 +122,8 @@ class IntegralRule(IntegerRule):
     """Problems whose relaxation has integer vertices: the vertex at which GLOP ends."""
 
     def __init__(self, problem: Problem) -> None:
+        # GLOP's reduced costs are right to 1e-9.
+        self.error = problem.groups * 1e-9
         self._model = LinearModel(problem, "glop", GLOP_PARAMETERS, integer=False)
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
@@ -136,6 +147,8 @@ class MipRule(IntegerRule):
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        # SCIP proves its bound on LPs whose reduced costs are right to 1e-7 (its own default).
+        self.error = problem.groups * 1e-7
         self._model = LinearModel(problem, "scip", SCIP_PARAMETERS, integer=True)
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
@@ -173,7 +186,18 @@ class OrtoolsSolver(Solver):
     """
 
     family: ClassVar[str] = "ortools"
+    summary: ClassVar[str] = (
+        "OR-Tools: GLOP for relaxations and duals, exact integer solvers; any task"
+    )
     dual_rule: ClassVar[str] = "vertex"
+
+    def decision_error(self, values: Array) -> Array:
+        """(K,): the integer rule's share of the largest difference inside a group."""
+        ever = self.problem.ever
+        best = np.where(ever, values, -np.inf).max(axis=2)
+        worst = np.where(ever, values, np.inf).min(axis=2)
+        error: Array = self._integer_rule.error * (best - worst).max(axis=1)
+        return error
 
     @cached_property
     def _relaxation(self) -> LinearModel:

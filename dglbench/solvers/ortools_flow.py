@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
-from dglbench.solvers.ortools_integer import IntegerRule, to_integers
+from dglbench.solvers.ortools_integer import IntegerRule, rounding_share, to_integers
 from dglbench.structure import Paths
 
 __all__ = ["FlowRule", "PathRule"]
@@ -51,8 +51,7 @@ class FlowRule(IntegerRule):
     def __init__(self, problem: Problem) -> None:
         groups, options = problem.shape
         self._rows, self._equality = problem.rows, problem.equality
-        ever = problem.mask if problem.mask.ndim == 2 else problem.mask.any(axis=0)
-        individual, location = np.nonzero(ever)
+        individual, location = np.nonzero(problem.ever)
         sink = groups + options
         places = groups + np.arange(options)
         self._individual, self._location = individual, location
@@ -60,6 +59,7 @@ class FlowRule(IntegerRule):
         self._heads = np.concatenate([groups + location, np.full(options, sink)]).astype(np.int32)
         self._arcs = np.arange(len(individual), dtype=np.int32)
         self._largest_cost = _largest_cost(sink + 1)
+        self.error = rounding_share(groups, self._largest_cost)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -123,6 +123,8 @@ class PathRule(IntegerRule):
         self._supplies[nodes + paths.sink] = -1
         self._wanted = np.arange(len(self._edges), dtype=np.int32)
         self._largest_cost = _largest_cost(2 * nodes)
+        # Costs are scaled by the largest |value|, at most twice the largest difference.
+        self.error = 2.0 * rounding_share(2 * nodes, self._largest_cost)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -146,8 +148,7 @@ class PathRule(IntegerRule):
                 f"instance {instance}: min-cost flow ended {status}, not OPTIMAL; "
                 "check that a path leads from the source to the sink."
             )
-        x = np.zeros(values.size)
-        x[option] = flow
-        x = x.reshape(values.shape)
+        x = np.zeros(values.shape)
+        x.ravel()[option] = flow
         x[:, -1] = 1.0 - x[:, :-1].sum(axis=1)
         return x

@@ -2,7 +2,7 @@
 
 The rules here and in `ortools_flow` need integer coefficients: values are scaled by a power of
 two that leaves at least 40 significant bits of the largest for up to 1000 groups, so a choice can
-miss the optimum by at most G · 2⁻⁴⁰ of the largest difference inside a group.
+miss the optimum by at most G · 2⁻⁴⁰ of the largest difference inside a group (`IntegerRule.error`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ __all__ = [
     "KnapsackRule",
     "capacity_units",
     "integer_knapsack",
+    "rounding_share",
     "take_weights",
     "to_integers",
 ]
@@ -34,7 +35,10 @@ MOST_UNITS = 1_000_000
 
 
 class IntegerRule(ABC):
-    """Chooses one option a group for one instance, exactly."""
+    """Chooses one option a group for one instance, exactly but for `error`."""
+
+    error: float
+    """How much a choice may miss, as a share of the largest difference inside a group."""
 
     @abstractmethod
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
@@ -63,6 +67,7 @@ class KnapsackRule(IntegerRule):
         )
         self._solver.set_use_reduction(False)
         self._largest_profit = 2.0 ** (61 - int(np.ceil(np.log2(problem.groups + 1))))
+        self.error = rounding_share(problem.groups, self._largest_profit)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -134,3 +139,11 @@ def to_integers(values: Array, largest: float) -> Integers:
         return np.zeros(values.shape, dtype=np.int64)
     exponent = int(np.frexp(largest)[1]) - 1 - int(np.frexp(top)[1])
     return np.rint(np.ldexp(values, exponent)).astype(np.int64)
+
+
+def rounding_share(groups: int, largest: float) -> float:
+    """Share of the top value that `to_integers` can cost a choice among ``groups`` options.
+
+    The top becomes at least half of ``largest``; each of two choices is off by half a unit a group.
+    """
+    return 2.0 * groups / largest

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dglbench.errors import ProblemError
 
-__all__ = ["mask_or_all", "pick_one", "picks", "sparse_rows"]
+__all__ = ["in_some_instance", "mask_or_all", "pick_one", "picks", "sparse_rows"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -42,6 +42,11 @@ def sparse_rows(
 def mask_or_all(mask: npt.ArrayLike | None, shape: tuple[int, int]) -> Mask:
     """Return the mask as truths, or one in which every option exists."""
     return np.ones(shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+
+
+def in_some_instance(mask: Mask) -> Mask:
+    """Return (G, S) from a mask (G, S) or (K, G, S): whether an option ever exists."""
+    return mask if mask.ndim == 2 else np.asarray(mask.any(axis=0))
 
 
 def picks(options: npt.NDArray[np.intp], size: int) -> Any:

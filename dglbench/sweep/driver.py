@@ -53,26 +53,18 @@ class Driver:
     """One sweep on its way."""
 
     plan: Plan
+    executor: Executor
     interrupts: Interrupts
     locks: Locks
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
-    executor: Executor = field(init=False)
-    """Whoever does the work; given before `run`, because it tells its news to `hear`."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._pace = Pace(self.plan.survey)
         self._shown = 0.0
         self._told: set[str] = set()
-
-    def hear(self, key: str, news: News) -> None:
-        """Pass on how far a run is."""
-        self._pace.hear(key, news.epoch)
-        self.listener.news(key, news)
-        if time.monotonic() - self._shown > _SHOW_S:
-            self._show_left()
 
     def run(self) -> SweepEnd:
         """Run everything that is to be run."""
@@ -99,7 +91,7 @@ class Driver:
                 self._fill()
             if not self._active and (self._stopping or all(s.finished for s in self._all)):
                 break
-            ended = self.executor.wait(_POLL_S)
+            ended = self.executor.wait(_POLL_S, self._hear)
             for each in ended:
                 self._take(each)
             if not ended and not self._active:
@@ -119,7 +111,7 @@ class Driver:
             self.executor.start(job)
 
     def _next(self) -> Job | None:
-        """Pick the next job, methods of a dataset taking turns, and claim it."""
+        """Pick the next job, methods of a dataset taking turns, and lock it."""
         self._elsewhere = False
         for unit in self._units:
             # The least advanced method first: all of them are spread over the whole time
@@ -149,15 +141,15 @@ class Driver:
             elif isinstance(warm, BaseException):
                 why = f"its warm start failed: {warm}"
                 self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
-            elif self._claim(search, run_id):
+            elif self._lock(search, run_id):
                 search.start(run_id)
                 self._active[run_id] = search
                 limit = self.plan.sweep.time_limit
                 return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit)
         return None
 
-    def _claim(self, search: GroupSearch, run_id: str) -> bool:
-        """Say whether the run is ours to make: not claimed elsewhere and not made meanwhile."""
+    def _lock(self, search: GroupSearch, run_id: str) -> bool:
+        """Say whether the run is ours to make: not locked elsewhere and not made meanwhile."""
         if not self.locks.take(run_id):
             self._not_before[run_id] = time.time() + _ELSEWHERE_S
             self._elsewhere = True
@@ -187,6 +179,13 @@ class Driver:
                 task, spec.data, spec.protocol, spec.data_digest
             )
         return self._warm_names[id(search)]
+
+    def _hear(self, key: str, news: News) -> None:
+        """Pass on how far a run is."""
+        self._pace.hear(key, news.epoch)
+        self.listener.news(key, news)
+        if time.monotonic() - self._shown > _SHOW_S:
+            self._show_left()
 
     # -- ending ----------------------------------------------------------------------
 

@@ -1,20 +1,44 @@
-"""What the driver and those who work for it say to each other."""
+"""What the driver and those who work for it say to each other.
+
+Whoever does the work is an `Executor`: a class in `dglbench.sweep.executors`, or one
+that any package registers under the entry-point group ``dglbench.executors``. It is
+made with an `ExecutorContext` and asked by the driver, from one thread.
+"""
 
 from __future__ import annotations
 
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.training.evaluation import Loaded
 from dglbench.training.spec import RunSpec
-from dglbench.training.warm_start import WarmStart
+from dglbench.training.train import Progress, train
+from dglbench.training.warm_start import WarmStart, train_warm_start
 
-__all__ = ["Ended", "Executor", "Job", "Listener", "News", "broken_record", "hard_limit"]
+if TYPE_CHECKING:
+    from dglbench.sweep.interrupts import Interrupts
+    from dglbench.sweep.plan import Plan
+
+__all__ = [
+    "Ended",
+    "Executor",
+    "ExecutorContext",
+    "HearNews",
+    "Job",
+    "Listener",
+    "News",
+    "broken_record",
+    "do_job",
+    "hard_limit",
+]
 
 
 @dataclass(frozen=True)
@@ -43,9 +67,32 @@ class News(NamedTuple):
     epochs: int
     val_regret: float
 
+    @classmethod
+    def of(cls, progress: Progress) -> News:
+        """Keep what travels of a run's progress."""
+        return cls(progress.epoch, progress.epochs, progress.val_regret)
+
+
+HearNews = Callable[[str, News], None]
+"""Called with a job's key and how far it is."""
+
+
+@dataclass(frozen=True)
+class ExecutorContext:
+    """What an executor is made with: the work ahead and how the user wants it done."""
+
+    plan: Plan
+    interrupts: Interrupts
+    tell: Callable[[str], None]
+    """Shows the user a sentence."""
+    jobs: int = 1
+    """``--jobs``: how many runs to have under way on this machine."""
+    scheduler: str | None = None
+    """``--scheduler``: the address of a cluster."""
+
 
 class Executor(Protocol):
-    """Runs jobs, here or elsewhere."""
+    """Runs jobs, here or elsewhere; made by calling its class with an `ExecutorContext`."""
 
     @property
     def slots(self) -> int:
@@ -57,8 +104,8 @@ class Executor(Protocol):
     def start(self, job: Job) -> None:
         """Take a job."""
 
-    def wait(self, seconds: float) -> list[Ended]:
-        """Work or wait for at most about ``seconds``; return the jobs that ended."""
+    def wait(self, seconds: float, hear: HearNews) -> list[Ended]:
+        """Work or wait for about ``seconds``, passing news on; return the jobs that ended."""
 
     def finish_early(self) -> None:
         """Ask running jobs to end as soon as they can do so cleanly."""
@@ -89,7 +136,34 @@ class Listener(Protocol):
         """Anything else worth a line."""
 
 
-Watch = Callable[[str, News], None]
+def do_job(
+    job: Job,
+    loaded: Loaded,
+    *,
+    watch: Callable[[Progress], None] | None = None,
+    concurrency: int = 1,
+    guard: AbstractContextManager[None] | None = None,
+) -> RunOutput | WarmStart:
+    """Do a job in this process: all that an executor has to have called somewhere.
+
+    ``concurrency`` is the number of jobs that share the machine, ``guard`` surrounds the
+    training alone (see `dglbench.training.train`).
+    """
+    spec = job.spec
+    if job.is_warm_start:
+        with guard or nullcontext():
+            task = find_task(spec.data.task)
+            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
+    return train(
+        spec,
+        loaded.dataset,
+        job.warm_start,
+        evaluator=loaded.evaluator,
+        watch=watch,
+        time_limit=job.time_limit,
+        concurrency=concurrency,
+        guard=guard,
+    )
 
 
 def hard_limit(time_limit: float) -> float:

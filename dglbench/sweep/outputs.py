@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
-from dglbench.sweep import toml
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.sweep.search import GroupSearch
 from dglbench.task import TaskSpec
 
-__all__ = ["chosen_path", "config_path", "group_entry", "write_choices", "write_config"]
+__all__ = [
+    "chosen_path",
+    "config_path",
+    "group_entry",
+    "sweep_toml",
+    "write_choices",
+    "write_config",
+]
 
 
 def config_path(sweep: Sweep, out: Path) -> Path:
@@ -30,6 +36,13 @@ def config_path(sweep: Sweep, out: Path) -> Path:
 def chosen_path(sweep: Sweep, out: Path) -> Path:
     """Return where the sweep of a search's choices is kept."""
     return out / f"chosen-{sweep.digest}.toml"
+
+
+def sweep_toml(sweep: Sweep) -> str:
+    """Return the sweep as the text of a ``--config`` file."""
+    import tomlkit
+
+    return tomlkit.dumps(_toml_values(sweep.document()))
 
 
 def write_config(sweep: Sweep, out: Path) -> Path:
@@ -98,9 +111,18 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     return dataclasses.replace(sweep, search="none", settings=tuple(settings))
 
 
+def _toml_values(value: Any) -> Any:
+    """Replace what TOML lacks: None becomes the word that options read as none."""
+    if isinstance(value, Mapping):
+        return {key: _toml_values(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_toml_values(part) for part in value]
+    return "none" if value is None else value
+
+
 def _write_sweep(sweep: Sweep, path: Path, what: str) -> None:
     head = f"# {what} Run it: dglbench sweep --config {path.name} --out FOLDER\n"
-    text = head + toml.dumps(sweep.document())
+    text = head + sweep_toml(sweep)
     if not path.is_file() or path.read_text("utf-8") != text:
         _write(path, text)
 

@@ -44,7 +44,7 @@ _SETTING_KEYS = ("task", "seeds", "set", "protocol", "option", "space")
 
 @dataclass(frozen=True)
 class Scalars:
-    """The keys of a layer that are not tables."""
+    """The keys that are not tables."""
 
     preset: Annotated[Literal["paper", "grid", "quick"] | None, Doc("where to start from")] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench.methods.base import Constraints
-from dglbench.methods.diagnostics import dual_health, regret_bound
+from dglbench.errors import PluginError
+from dglbench.methods.base import Constraints, Snapshot
 from dglbench.problem import Array
 from dglbench.runs import schemas, selection
 from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
+from dglbench.statistics import bootstrap_interval
 from dglbench.task import SPLITS
-from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
+from dglbench.training.clock import EvaluationSolver
+from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.warm_start import WarmStart, saved_state
 
@@ -41,6 +44,9 @@ class Recorder:
         """Log the set-up (epoch 0) or an epoch that has just ended on the clock."""
         self.elapsed_s += seconds
         lap = self._learner.ledger.lap()
+        self._rows["phases"] += [
+            {"epoch": epoch, **asdict(own)} for own in self._learner.meter.lap()
+        ]
         self._refreshed = lap["refresh"]
         self._rows["timing"].append(
             {
@@ -57,17 +63,16 @@ class Recorder:
         """Judge the predictor on both splits; True if its validation regret is the best so far."""
         learner = self._learner
         outcomes: dict[str, Evaluation] = {}
+        predictions: dict[str, Array] = {}
         for split, judge in self._evaluator.splits.items():
-            predictions = judge.predict(learner.predictor)
-            if not np.isfinite(predictions).all():
+            predictions[split] = judge.predict(learner.predictor)
+            if not np.isfinite(predictions[split]).all():
                 raise Diverged(f"predictions are not finite after epoch {epoch}")
-            outcomes[split] = judge.judge(predictions)
-            learner.ledger.count("evaluate", len(predictions))
+            outcomes[split] = judge.judge(predictions[split])
+            learner.ledger.count("evaluate", len(predictions[split]))
             row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}
             self._rows["regret"].append({**row, **outcomes[split].metrics()})
-            if split == "val":
-                self._log_bound(epoch, predictions, outcomes[split])
-        self._log_duals(epoch)
+        self._log_diagnostics(epoch, predictions["val"], outcomes["val"])
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
         if epoch == 0:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
@@ -153,48 +158,45 @@ class Recorder:
             if rows[name]
         }
 
-    def _log_duals(self, epoch: int) -> None:
-        learner = self._learner
-        in_use = learner.method.current_duals()
-        if in_use is None:
-            return
-        predictions = learner.predict()
-        relaxed = self._evaluator.solver.relax(predictions, learner.dataset.rows("train"))
-        learner.ledger.count("evaluate", len(predictions))
-        optimal = (predictions * relaxed).sum(dim=(1, 2))
-        self._rows["duals"].append(
-            {
-                "epoch": epoch,
-                **dual_health(learner.constraints, predictions, in_use, optimal),
-                "share_refreshed": self._refreshed / len(predictions),
-            }
-        )
+    @cached_property
+    def _val_constraints(self) -> Constraints:
+        judge = self._evaluator.splits["val"]
+        return Constraints(judge.problem.take(judge.instances))
 
-    def _log_bound(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
-        """Log Theorem 1's right-hand side for methods with a temperature and duals."""
+    def _log_diagnostics(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
+        """Ask the method what it has to say of itself, and log it."""
         import torch
 
-        learner, solver = self._learner, self._evaluator.solver
-        tau = getattr(learner.spec.options, "tau", None)
-        if tau is None or learner.method.current_duals() is None:
-            return
-        judge = self._evaluator.splits["val"]
-        labels = torch.from_numpy(judge.values) / learner.scale
-        scaled = judge.problem.values(torch.from_numpy(predictions), learner.scale)
-        if epoch == 0:
-            self._label_duals = solver.duals(labels, judge.instances)
-            self._val_constraints = Constraints(judge.problem.take(judge.instances))
-        duals = solver.duals(scaled, judge.instances)
-        terms = regret_bound(self._val_constraints, labels, scaled, self._label_duals, duals, tau)
-        learner.ledger.count("evaluate", len(scaled))
-        self._rows["bound"].append(
-            {
-                "epoch": epoch,
-                "split": "val",
-                "regret": float(outcome.regret.mean()) / learner.scale,
-                **{name: float(values.mean()) for name, values in terms.items()},
-            }
+        learner, judge, solver = (
+            self._learner,
+            self._evaluator.splits["val"],
+            self._evaluator.solver,
         )
+        snapshot = Snapshot(
+            epoch=epoch,
+            constraints=learner.constraints,
+            predict=learner.predict,
+            refreshed=self._refreshed,
+            val_constraints=self._val_constraints,
+            val_labels=torch.from_numpy(judge.values) / learner.scale,
+            val_predictions=judge.problem.values(torch.from_numpy(predictions), learner.scale),
+            val_regret=outcome.regret / learner.scale,
+            solver=EvaluationSolver(solver, learner.meter, learner.dataset.rows("train")),
+            val_solver=EvaluationSolver(solver, learner.meter, judge.instances),
+        )
+        for table, row in learner.method.diagnostics(snapshot).items():
+            if table not in schemas.DIAGNOSTICS:
+                raise PluginError(
+                    f"method {learner.spec.method} hands over a row for the table '{table}'; "
+                    f"there are {', '.join(schemas.DIAGNOSTICS)}."
+                )
+            columns = {"epoch", *row}
+            if columns != set(schemas.TABLES[table].names):
+                raise PluginError(
+                    f"method {learner.spec.method} hands over the columns {', '.join(row)} for the "
+                    f"table '{table}'; it has {', '.join(schemas.TABLES[table].names[1:])}."
+                )
+            self._rows[table].append({"epoch": epoch, **row})
 
 
 def _plain(value: Any) -> Any:

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError
-from dglbench.plugins import MethodChoice, find_method, find_task
+from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver, find_task
 from dglbench.runs.source import source_hash
-from dglbench.solvers import DUAL_RULES, FAMILIES
 from dglbench.task import Task, TaskSpec
 from dglbench.training.spec import Protocol, RunSpec
-
-if TYPE_CHECKING:
-    from dglbench.methods import Method
 
 __all__ = [
     "paper_options",
@@ -58,9 +54,7 @@ def resolve_run(
     data_digest: str | None = None,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
-    task, choice = find_task(data.task), find_method(method)
-    if solver not in FAMILIES:
-        raise OptionError(f"there is no solver '{solver}'; there are {', '.join(FAMILIES)}.")
+    task, choice, family = find_task(data.task), find_method(method), find_solver(solver)
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
     fixed = set(choice.from_name) & set(given_options)
@@ -76,9 +70,9 @@ def resolve_run(
         method=method,
         options=parsed,
         solver=solver,
-        dual_rule=DUAL_RULES[solver],
+        dual_rule=choice.cls.dual_rule or family.dual_rule,
         protocol=protocol,
-        source=run_source(type(task), choice.cls),
+        source=run_source(data.task, method, solver),
         data_digest=data_digest,
         threads=threads,
     )
@@ -96,6 +90,10 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
     return dict(table.get(choice.name, table.get(family, {})))
 
 
-def run_source(task: type[Task], method: type[Method]) -> str:
-    """Hash the code that computes a run of this method on this task."""
-    return source_hash("dglbench.training.train", task, method)
+def run_source(task: str, method: str, solver: str) -> str:
+    """Hash the code that computes a run: training itself, and the classes that take part."""
+    cls = find_method(method).cls
+    layers = [find_layer(name) for name in cls.layers]
+    return source_hash(
+        "dglbench.training.train", type(find_task(task)), cls, find_solver(solver), *layers
+    )

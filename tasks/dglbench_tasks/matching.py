@@ -130,7 +130,7 @@ class Matching(Task):
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the logistic regression on pair inputs, without making the pair inputs."""
-        from dglbench_tasks.pairwise import PairwiseLogistic
+        from dglbench_tasks.matching_model import PairwiseLogistic
 
         settings = dataset.spec.settings
         mean, std = dataset.standardiser

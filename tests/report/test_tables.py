@@ -21,7 +21,6 @@ from dglbench.report.commands import reproduce, retime
 from dglbench.report.curves import curves, time_to
 from dglbench.report.leaderboard import standings, unfinished
 from dglbench.report.pairwise import Pairs
-from dglbench.report.sheet import ratio, seconds
 from dglbench.report.tables import TABLES, build, render
 from dglbench.report.time_to_regret import Reach
 from dglbench.runs import schemas
@@ -292,19 +291,6 @@ def test_unknown_names_list_the_valid_ones(report):
         build("league", report)
     with pytest.raises(ReportError, match="md, csv, tex"):
         render(build("runs", report), "docx")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.000033, "33.0 µs"), (0.0613, "61.3 ms"), (0.27, "0.270 s"), (200, "3 min 20 s")],
-)
-def test_seconds_read_well(value, text):
-    assert seconds(value).replace("\u00a0", " ") == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.2, "0.20×"), (5.11, "5.1×"), (1234, "1,200×")])
-def test_ratios_read_well(value, text):
-    assert ratio(value) == text
 
 
 def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:

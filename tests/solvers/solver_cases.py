@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
+from dglbench.errors import DglbenchError
+from dglbench.plugins import SOLVERS, TASKS, find_solver, find_task, plugins
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
-from dglbench.solvers.batched import batched_solver
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
-from dglbench.solvers.ortools import OrtoolsSolver
 from dglbench.solvers.ortools_flow import FlowRule
 
 TOLERANCE = 1e-7
@@ -49,8 +49,16 @@ def batched(problem: Problem) -> Solver:
 
 
 def families(problem: Problem) -> list[Solver]:
-    structured = batched_solver(problem)
-    return [OrtoolsSolver(problem), *([structured] if structured else [])]
+    """Every registered family's solver for a problem, for any task that has one."""
+    found: dict[type[Solver], Solver] = {}
+    for family in plugins(SOLVERS):
+        for task in plugins(TASKS):
+            try:
+                solver = find_solver(family.name).build(find_task(task.name), problem)
+            except DglbenchError:  # a family may refuse what it has no structure for
+                continue
+            found.setdefault(type(solver), solver)
+    return list(found.values())
 
 
 @st.composite

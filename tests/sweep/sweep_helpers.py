@@ -76,20 +76,20 @@ class DiesOnce(TwoStage):
         return super().loss(batch)
 """
 
-ENTRY_POINTS = """[dglbench.methods]
-raises = faulty:Raises
-nans = faulty:Nans
-hangs = faulty:Hangs
-stubborn = faulty:Stubborn
-slow = faulty:Slow
-dies = faulty:Dies
-dies-once = faulty:DiesOnce
-"""
+FAULTY_METHODS = {
+    "raises": "faulty:Raises",
+    "nans": "faulty:Nans",
+    "hangs": "faulty:Hangs",
+    "stubborn": "faulty:Stubborn",
+    "slow": "faulty:Slow",
+    "dies": "faulty:Dies",
+    "dies-once": "faulty:DiesOnce",
+}
 
 
 def tiny_plan(out: Path, **wishes: Any) -> Plan:
-    layer = read_wishes({**TINY, **wishes}, "the test")
-    return plan_sweep(layer, preset=None, config=None, out=out)
+    flags = read_wishes({**TINY, **wishes}, "the test")
+    return plan_sweep(flags, preset=None, config=None, out=out)
 
 
 def words(**wishes: Any) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from plugin_writer import write_plugin
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, wait_for, words
 
 from dglbench.errors import SweepError
@@ -84,12 +85,7 @@ def test_workers_are_sent_the_data_they_cannot_make(start: Any, tmp_path: Path) 
     task = "from dglbench_tasks.matching import Matching\nimport os\n"
     task += "class Odd(Matching):\n    name = 'odd'\n    def generate(self, settings, seed):\n"
     task += "        return super().generate(settings, seed + int(os.environ.get('ODD', 0)))\n"
-    root = tmp_path / "odd"
-    info = root / "odd-1.0.dist-info"
-    info.mkdir(parents=True)
-    (root / "odd.py").write_text(task)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[dglbench.tasks]\nodd = odd:Odd\n")
+    root = write_plugin(tmp_path / "odd", "odd", task, {"tasks": {"odd": "odd:Odd"}})
     address = cluster(start, tmp_path, "--nthreads", "1", workers=1, ODD="1", PYTHONPATH=root)
     wishes = {"tasks": "odd-4", "methods": "two-stage,spo", "seeds": "1"}
     alone, away = tmp_path / "alone", tmp_path / "away"

@@ -8,12 +8,11 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
-from dglbench.errors import ReportError
-from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     COLUMN_IN,
     Figure,
     columns_for,
+    dgl_table,
     legend_rows,
     log_breaks,
     look,
@@ -32,13 +31,7 @@ _QUANTITIES = {"bound": "Theorem 1's bound", "regret": "regret"}
 
 def data(report: Report) -> pl.DataFrame:
     """Return regret and bound per epoch of the chosen DGL runs, one seed of every setting."""
-    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
-    bound = report.table("bound", runs)
-    if bound.is_empty():
-        raise ReportError(
-            "regret-bound needs a finished run of a dgl method; `dglbench train matching --method "
-            f"dgl-5 --out {report.folder}` makes one."
-        )
+    bound = dgl_table(report, "bound", "regret-bound")
     return bound.select(
         "run_id", "setting", "method", "epoch", "split", "regret", "bound",
         "loss_gap", "margin_predicted", "margin_true",

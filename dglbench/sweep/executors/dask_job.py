@@ -18,15 +18,15 @@ from typing import Any
 from dglbench.data.dataset_file import dataset_digest
 from dglbench.data.source import load_dataset
 from dglbench.errors import DglbenchError
-from dglbench.plugins import find_method, find_task
+from dglbench.plugins import find_task
 from dglbench.runs.record import RunOutput
-from dglbench.sweep.jobs import Job
+from dglbench.sweep.jobs import Job, News, do_job
 from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.resolve import run_source
 from dglbench.training.spec import RunSpec
-from dglbench.training.train import Progress, train, warm_process
-from dglbench.training.warm_start import WarmStart, train_warm_start
+from dglbench.training.train import Progress, warm_process
+from dglbench.training.warm_start import WarmStart
 
 __all__ = [
     "DataNeeded",
@@ -52,7 +52,13 @@ class Source:
 
     task: str
     method: str
+    solver: str
     hash: str
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Source:
+        """Return what a run needs."""
+        return cls(spec.data.task, spec.method, spec.solver, spec.source)
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,10 @@ def other_code(sources: list[Source]) -> str | None:
     """Say what is different about this process's code, None if nothing is."""
     for source in sources:
         try:
-            task, choice = find_task(source.task), find_method(source.method)
+            here = run_source(source.task, source.method, source.solver)
         except DglbenchError as error:
             return str(error)
-        if run_source(type(task), choice.cls) != source.hash:
+        if here != source.hash:
             return f"its code for {source.method} on {source.task} is not the driver's"
     return None
 
@@ -110,7 +116,7 @@ def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
     from distributed import get_worker
 
     worker, job, spec = get_worker(), order.job, order.job.spec
-    different = other_code([Source(spec.data.task, spec.method, spec.source)])
+    different = other_code([Source.of(spec)])
     if different:
         return OtherCode(f"worker {worker.address} cannot be used: {different}")
     with _one_at_a_time:
@@ -123,18 +129,13 @@ def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
             return DataNeeded(str(error))
         if loaded is None:
             return DataNeeded("its data differ from the driver's")
-        if job.is_warm_start:
-            task = find_task(spec.data.task)
-            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
-        warm_process()
-        worker.log_event(order.topic, {"key": job.key, "training": True})
-        return train(
-            spec,
-            loaded.dataset,
-            job.warm_start,
-            evaluator=loaded.evaluator,
+        if not job.is_warm_start:
+            warm_process()
+            worker.log_event(order.topic, {"key": job.key, "training": True})
+        return do_job(
+            job,
+            loaded,
             watch=_watcher(worker, order),
-            time_limit=job.time_limit,
             concurrency=order.concurrency.get(host(worker.address), 1),
         )
 
@@ -154,8 +155,8 @@ def _watcher(worker: Any, order: Order) -> Any:
         now = time.monotonic()
         if now - last >= _NEWS_EVERY_S:
             last = now
-            news = [progress.epoch, progress.epochs, progress.val_regret]
-            worker.log_event(order.topic, {"key": order.job.key, "news": news})
+            news = {"key": order.job.key, "news": list(News.of(progress))}
+            worker.log_event(order.topic, news)
 
     return watch
 
