@@ -15,12 +15,12 @@ from dglbench.data.source import load_dataset
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
-from dglbench.solvers import make_solver
 from dglbench.sweep.reference_pace import reference_seconds
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
 from dglbench.sweep.survey import Survey, needs_run, read_state
 from dglbench.sweep.wishes import Wishes, from_file, from_preset
+from dglbench.training.fit import check_fit
 from dglbench.training.spec import RunSpec
 
 __all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
@@ -112,10 +112,12 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
     check_folder(out)
     units = make_groups(sweep)
     for unit in units:
-        _check_data(unit[0].specs[0])
+        _check_data([group.specs[0] for group in unit])
     return Plan(sweep, out, units, Survey.of(out))
 
 
-def _check_data(spec: RunSpec) -> None:
-    dataset = load_dataset(spec.data, spec.data_digest)
-    make_solver(spec.solver, find_task(spec.data.task), dataset.problem)
+def _check_data(specs: Sequence[RunSpec]) -> None:
+    """Make the data that the runs share, and ask every method and the solver whether they fit."""
+    dataset = load_dataset(specs[0].data, specs[0].data_digest)
+    for spec in specs:
+        check_fit(spec, dataset.problem)

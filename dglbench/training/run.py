@@ -14,9 +14,9 @@ from dglbench.plugins import find_method, find_setting, find_task
 from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
-from dglbench.solvers import make_solver
 from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
+from dglbench.training.fit import check_fit
 from dglbench.training.resolve import (
     named_setting,
     resolve_data,
@@ -88,12 +88,13 @@ def run_once(
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
     check_folder(out)
-    task, loaded = find_task(spec.data.task), loaded or load_data(spec.data, spec.data_digest)
-    make_solver(spec.solver, task, loaded.dataset.problem)  # refused before anything is written
+    loaded = loaded or load_data(spec.data, spec.data_digest)
+    check_fit(spec, loaded.dataset.problem)  # refused before anything is written
     make_folder(out)
     clean_partial(out)
     warm_start = None
     if spec.protocol.warm_start:
+        task = find_task(spec.data.task)
         warm_start = load_or_train(task, loaded.dataset, spec.protocol, out, spec.data_digest)
     output = train(
         spec,
