@@ -58,6 +58,28 @@ POOLS: dict[str, Sequence[str]] = {
     "format": ("md", "csv", "tex", "png", "svg", "nope", ""),
     "width": ("column", "text", "3", "-1", "0", "nan", "wide", ""),
 }
+GOOD: dict[str, Sequence[str]] = {
+    "task": ("matching", "knapsack", "matching-3", "knapsack-4", "Matching"),
+    "tasks": ("matching-3", "matching-3,knapsack-4", "knapsack"),
+    "method": ("two-stage", "spo", "dgl-none", "dgl-1", "DGL-5", "dgl-auto"),
+    "methods": ("two-stage,dgl-5", "spo", "dgl-1,dgl-2,dgl-auto"),
+    "baseline": ("two-stage", "dgl-1"),
+    "seeds": ("1", "1-2", "25"),
+    "seed": ("0", "25", "99999"),
+    "solver": ("ortools", "batched"),
+    "preset": ("paper", "quick"),
+    "search": ("none",),
+    "table": ("leaderboard", "runs", "budget", "selected"),
+    "format": ("md", "csv", "png"),
+    "width": ("column", "3"),
+    "like": ("results/donor", "old/run"),
+    "data": ("data.parquet",),
+    "config": ("sweep.toml", "settings.toml"),
+    "results": ("results", "old", "results/donor", "."),
+    "claims_file": ("claims.toml",),
+    "out": ("new", "results", "new.parquet"),
+    "lr": ("0.1", "1e-9", "1e9", "1e300"),
+}
 FILE_OPTIONS = {"out", "data", "like", "config", "html", "claims_file", "plot", "results"}
 TINY = ("--set", "train=4", "--set", "val=2", "--set", "test=2")
 
@@ -118,7 +140,9 @@ def _keep_small(rng: np.random.Generator, verb: str, words: list[str]) -> tuple[
     tiny = () if rng.random() < 0.02 and "--plan" in words else TINY
     if verb == "sweep":
         if rng.random() < 0.96:
-            return (*tiny, "--plan")
+            given = {"--tasks", "--config"} & set(words) or rng.random() < 0.1
+            few = () if given else ("--tasks", "matching-3", "--seeds", "1")
+            return (*few, *tiny, "--plan")
         small = ("--tasks", "matching-3", "--methods", "two-stage,dgl-1", "--jobs", "1")
         return (*TINY, *small, "--epochs", "1", "--seeds", "1", "--time-limit", "2")
     if verb == "train":
@@ -131,6 +155,8 @@ def _value(rng: np.random.Generator, name: str) -> str:
         return str(_pick(rng, NAMES))
     if name in ("set_", "option"):
         return _assignment(rng, plugins.TASKS if name == "set_" else plugins.METHODS)
+    if rng.random() < 0.6:
+        return str(_pick(rng, GOOD.get(name, ("1", "2", "0.5", "3"))))
     if name in FILE_OPTIONS:
         return str(_pick(rng, FILES))
     return str(_pick(rng, POOLS.get(name, NUMBERS)))
@@ -144,6 +170,8 @@ def _assignment(rng: np.random.Generator, group: str) -> str:
     key = _pick(rng, [info.name for info in options.describe(cls)])
     owner = _pick(rng, ("", "", f"{plugin.name}.", "nope."))
     value = _pick(rng, (*NUMBERS, "semo", "relax", "plain", "1,2", "1,x", "true", ",", "3"))
+    if rng.random() < 0.6:
+        owner, value = "", _pick(rng, ("1", "2", "3", "0.5", "1,2"))
     return f"{owner}{key}={value}"
 
 

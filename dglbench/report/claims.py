@@ -145,7 +145,9 @@ def _parse(text: str, name: str) -> list[Claim]:
     except tomllib.TOMLDecodeError as error:
         raise ReportError(f"the claims file {name} is not valid TOML: {error}.") from error
     entries = document.get("claim")
-    if not isinstance(entries, list) or not entries:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ReportError(f"the claims file {name} must hold each claim as a [[claim]] table.")
+    if not entries:
         raise ReportError(f"the claims file {name} has no [[claim]] entry.")
     return [_claim(entry, name) for entry in entries]
 

@@ -155,7 +155,7 @@ def nested_assignments(words: Iterable[str], flag: str) -> dict[str, Any]:
 
 
 def _check_settings(settings: Any, origin: str) -> None:
-    if not isinstance(settings, list):
+    if not isinstance(settings, list) or not all(isinstance(one, Mapping) for one in settings):
         raise SweepError(f"{origin}: write each setting as a [[setting]] table.")
     for entry in settings:
         unknown = [key for key in entry if key not in _SETTING_KEYS]
@@ -168,6 +168,13 @@ def _check_settings(settings: Any, origin: str) -> None:
         for key in ("set", "protocol", "option", "space"):
             if not isinstance(entry.get(key, {}), Mapping):
                 raise SweepError(f"{origin}: {key} of a [[setting]] must be a table.")
+        for key in ("option", "space"):
+            for method, values in entry.get(key, {}).items():
+                if not isinstance(values, Mapping):
+                    raise SweepError(
+                        f"{origin}: {key}.{method} of a [[setting]] must be a table of options, "
+                        f"got {values!r}."
+                    )
         seeds = entry.get("seeds", [])
         if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
             raise SweepError(
