@@ -11,7 +11,7 @@ from dglbench.solvers.base import Solver, SolverFamily
 if TYPE_CHECKING:
     from dglbench.task import Task
 
-__all__ = ["Batched"]
+__all__ = ["Batched", "batched_solver"]
 
 
 class Batched(SolverFamily):
@@ -36,3 +36,15 @@ class Batched(SolverFamily):
                 "family of its own under dglbench.solvers, or use --solver ortools."
             )
         return solver
+
+
+def batched_solver(problem: Problem) -> Solver | None:
+    """Return the batched solver that fits the problem, or None if its structure has none."""
+    from dglbench.solvers.batched_knapsack import BatchedKnapsack
+    from dglbench.solvers.batched_matching import BatchedMatching
+    from dglbench.solvers.ortools_integer import FlowRule
+
+    if problem.is_knapsack:
+        return BatchedKnapsack(problem)
+    fits = FlowRule.fits(problem) and bool(problem.mask.all())
+    return BatchedMatching(problem) if fits else None
