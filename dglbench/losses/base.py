@@ -21,12 +21,13 @@ __all__ = ["DecisionLoss", "check_number"]
 class DecisionLoss(nn.Module, ABC):
     """A loss that knows which decisions the predictions are for.
 
-    ``criterion(predictions, labels, rows)`` takes predictions and labels of shape
-    (B, G, S), of any floating type and device, and the rows that the B instances have in
-    the dataset; it returns the scalar to call ``backward`` on, in the type of the
-    predictions. It computes in double precision. Predictions and labels are divided by
-    ``label_scale`` first (the labels' standard deviation is a good one), so that τ, α and μ
-    mean the same whatever the unit.
+    ``criterion(predictions, labels, rows)`` takes B predictions and labels in the shape,
+    sense and unit that the problem's labels have (`Problem.label_shape`: option values or
+    parameters), of any floating type and device, and the rows of these instances in the
+    dataset. It returns the scalar to call ``backward`` on, in the type of the predictions; it
+    computes in double precision. Predictions and labels are divided by ``label_scale`` first
+    (the labels' standard deviation is a good one), so that τ, α and μ mean the same whatever
+    the unit.
 
     The methods of ``dglbench train`` are these same losses, called by `batch_loss`.
     """
@@ -73,28 +74,42 @@ class DecisionLoss(nn.Module, ABC):
         """Return the mean loss of a batch in scaled units and double precision."""
 
     def _batch(self, predictions: torch.Tensor, labels: torch.Tensor, rows: Any) -> Batch:
-        values = self._values("predictions", predictions)
-        truth = self._values("labels", labels)
-        if len(truth) != len(values):
+        predicted, truth = self._double("predictions", predictions), self._double("labels", labels)
+        if len(truth) != len(predicted):
             raise ProblemError(
-                f"predictions are of {len(values)} instances, labels of {len(truth)}; "
+                f"predictions are of {len(predicted)} instances, labels of {len(truth)}; "
                 "both need one entry an instance."
             )
-        return Batch(checked_rows(rows, len(values)), values, truth.detach())
+        truth = truth.detach()
+        return Batch(
+            self._rows(rows, len(predicted)),
+            self.problem.values(predicted, self.label_scale),
+            self.problem.values(truth, self.label_scale),
+            predicted / self.label_scale,
+            truth / self.label_scale,
+        )
 
-    def _values(self, name: str, given: torch.Tensor) -> torch.Tensor:
-        """Return what is maximised, in scaled units and double precision."""
+    def _rows(self, rows: Any, count: int) -> torch.Tensor:
+        checked = checked_rows(rows, count)
+        known = self.problem.instances
+        if known is not None and count and int(checked.max()) >= known:
+            raise ProblemError(
+                f"capacities or options of this problem differ by instance, and it has {known} "
+                f"instances; row {int(checked.max())} is not among them."
+            )
+        return checked
+
+    def _double(self, name: str, given: torch.Tensor) -> torch.Tensor:
         if not isinstance(given, torch.Tensor) or not given.is_floating_point():
             kind = given.dtype if isinstance(given, torch.Tensor) else type(given).__name__
             raise ProblemError(f"{name} must be a torch tensor of floating type, got {kind}.")
-        expected = (self.problem.groups, self.problem.options)
-        if given.ndim != 3 or tuple(given.shape[1:]) != expected:
+        expected = self.problem.label_shape
+        if tuple(given.shape[1:]) != expected:
             raise ProblemError(
-                f"{name} must have shape (instances, {expected[0]}, {expected[1]}), "
+                f"{name} must have shape (instances, {', '.join(map(str, expected))}), "
                 f"got {tuple(given.shape)}."
             )
-        values = given.to(device="cpu", dtype=torch.float64)
-        return values if self.label_scale == 1.0 else values / self.label_scale
+        return given.to(device="cpu", dtype=torch.float64)
 
 
 def check_number(name: str, value: Any, allowed: bool, rule: str) -> None:

@@ -41,6 +41,7 @@ class DualGuidedLoss(DecisionLoss):
     - ``"auto"``: renewed where it misleads: where the argmax decision z at ŷ − Aᵀλ breaks
       A z ≤ b, or leaves more than ``delta`` unused on a row of A with λ > 0 (a row that costs
       something should be used up; a free one may stay slack for ever), both beyond rounding.
+      A row that must be met exactly misleads when A z is more than ``delta`` off b.
     - ``"step"``: renewed at every visit.
 
     `refresh` renews duals by hand. ``solver`` is a family's name, a `Solver`, or None for the
@@ -79,13 +80,13 @@ class DualGuidedLoss(DecisionLoss):
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
         self._renew(batch)
-        constraints = self.constraints
+        constraints = self.constraints.at(batch.rows)
         prices = self._kept["prices"][self._kept.places(batch.rows)]
         soft = soft_decisions(batch.predictions, prices, self.tau, constraints)
         worth = self._worth(batch.labels, prices)
         loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
         if self.alpha:
-            loss = loss + self.alpha * constraints.mse(batch.predictions, batch.labels)
+            loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
 
     def start_epoch(self) -> None:
@@ -94,8 +95,9 @@ class DualGuidedLoss(DecisionLoss):
 
     def refresh(self, predictions: torch.Tensor, rows: Any) -> None:
         """Renew the duals of these rows at these predictions, now."""
-        values = self._values("predictions", predictions).detach()
-        distinct = checked_rows(rows, len(values))
+        predicted = self._double("predictions", predictions).detach()
+        values = self.problem.values(predicted, self.label_scale)
+        distinct = self._rows(rows, len(values))
         first = first_positions(distinct.tolist())
         self.solve_duals(values[first], distinct[first], purpose="refresh")
 
@@ -120,7 +122,7 @@ class DualGuidedLoss(DecisionLoss):
 
     def solve_duals(self, values: torch.Tensor, rows: torch.Tensor, *, purpose: str) -> None:
         """Take the duals of distinct rows from scaled values, and keep them."""
-        self._keep(rows, self.solver.duals(values, purpose=purpose))
+        self._keep(rows, self.solver.duals(values, purpose=purpose, rows=rows))
 
     def get_extra_state(self) -> dict[str, Any]:
         """Return what ``state_dict`` saves: the epoch, and every row's duals and their age."""
@@ -168,12 +170,13 @@ class DualGuidedLoss(DecisionLoss):
         places = self._kept.places(rows)
         if self.rule != "auto":
             return self._kept["renewed"][places] <= self.epoch - int(self.rule)
-        constraints = self.constraints
+        constraints = self.constraints.at(rows)
         hard = hard_decisions(predictions, self._kept["prices"][places], constraints)
         spare = constraints.b - constraints.usage(hard)
-        unused = spare > self.delta + rounding(constraints)
-        paid = self._kept["duals"][places] > 0
-        misled: torch.Tensor = broken_rows(spare, constraints) | (paid & unused)
+        allowed = self.delta + rounding(constraints)
+        unused = (self._kept["duals"][places] > 0) & (spare > allowed)
+        misled: torch.Tensor = broken_rows(spare, constraints) | unused
+        misled = misled.where(~constraints.equality, spare.abs() > allowed)
         return misled.any(dim=1)
 
     def _keep(

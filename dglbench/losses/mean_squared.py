@@ -18,4 +18,4 @@ class MSE(DecisionLoss):
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
-        return self.constraints.mse(batch.predictions, batch.labels)
+        return self.constraints.mse(batch)

@@ -54,7 +54,7 @@ class QPTL(DecisionLoss):
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`; the layer's gradient is attached by hand."""
         count = len(batch.rows)
-        x = self.layer.solve(batch.predictions)
+        x = self.layer.solve(batch.predictions, rows=batch.rows)
         gradient = self.layer.pull_back(-batch.labels / count)
         value = -(batch.labels * x).sum() / count
         # The layer is differentiated by hand so that its time is its own; this
@@ -62,6 +62,6 @@ class QPTL(DecisionLoss):
         carried = ((batch.predictions - batch.predictions.detach()) * gradient).sum()
         loss = value + carried
         if self.alpha:
-            loss = loss + self.alpha * self.constraints.mse(batch.predictions, batch.labels)
+            loss = loss + self.alpha * self.constraints.mse(batch)
         self.steps += count
         return loss

@@ -50,14 +50,14 @@ class SPOPlus(DecisionLoss):
         if new := self._kept.missing(batch.rows):
             self.solve_labels(batch.labels[new], batch.rows[new])
         spread = 2 * batch.predictions - batch.labels
-        worst = self._optima(spread.detach(), "train")
+        worst = self._optima(spread.detach(), batch.rows, "train")
         # Written so that autograd yields exactly the subgradient: both x are constants.
         lead = worst - self._kept["best"][self._kept.places(batch.rows)]
         return spread.flatten().dot(lead.flatten()) / len(batch.rows)
 
     def solve_labels(self, values: torch.Tensor, rows: torch.Tensor) -> None:
         """Take x*(y) of distinct rows from their scaled labels, and keep it."""
-        self._kept.put(rows, {"best": self._optima(values, "label")})
+        self._kept.put(rows, {"best": self._optima(values, rows, "label")})
 
     def get_extra_state(self) -> dict[str, Any]:
         """Return what ``state_dict`` saves: every row's x*(y)."""
@@ -68,7 +68,7 @@ class SPOPlus(DecisionLoss):
         self._kept = ByRow()
         if "rows" not in state:
             return
-        shape = (self.problem.groups, self.problem.options)
+        shape = self.problem.shape
         if tuple(state["best"].shape[1:]) != shape:
             raise ProblemError(
                 f"the saved optima have shape {tuple(state['best'].shape[1:])}, decisions of this "
@@ -76,6 +76,6 @@ class SPOPlus(DecisionLoss):
             )
         self._kept.put(state["rows"].cpu(), {"best": state["best"].cpu().clone()})
 
-    def _optima(self, values: torch.Tensor, purpose: str) -> torch.Tensor:
+    def _optima(self, values: torch.Tensor, rows: torch.Tensor, purpose: str) -> torch.Tensor:
         ask = self.solver.relax if self.oracle == "relax" else self.solver.decide
-        return ask(values, purpose=purpose)
+        return ask(values, purpose=purpose, rows=rows)

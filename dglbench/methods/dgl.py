@@ -81,7 +81,9 @@ class _DualGuided(Method):
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
         """Add Theorem 1's right-hand side to the health of the duals."""
         if snapshot.epoch == 0:
-            self._val_label_duals = snapshot.solver.duals(snapshot.val_labels)
+            self._val_label_duals = snapshot.val_solver.duals(
+                snapshot.val_labels, rows=range(len(snapshot.val_labels))
+            )
         bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
         return {**super().diagnostics(snapshot), "bound": bound}
 
@@ -144,7 +146,11 @@ class DglEvery(_DualGuided):
 class DglAutoOptions(DglOptions):
     """Options of `DglAuto`."""
 
-    delta: Annotated[float, Ge(0), Doc("unused capacity that is tolerated where λ > 0")] = 1.0
+    delta: Annotated[
+        float,
+        Ge(0),
+        Doc("unused capacity that is tolerated where λ > 0; on = rows, any difference"),
+    ] = 1.0
 
 
 class DglAuto(_DualGuided):

@@ -49,7 +49,7 @@ class Qptl(Method):
         options = self.options
         layer = training.layer(self.layers[0], mu=options.mu)
         first = training.labels[:1]
-        layer.solve(first, purpose="label")
+        layer.solve(first, purpose="label", rows=torch.arange(1))
         layer.pull_back(torch.zeros_like(first))
         self._criterion = QPTL(
             training.constraints.problem, mu=options.mu, alpha=options.alpha, layer=layer

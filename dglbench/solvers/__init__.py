@@ -4,7 +4,6 @@ from dglbench.errors import OptionError
 from dglbench.plugins import find_solver
 from dglbench.problem import Problem
 from dglbench.solvers.base import Solver, SolverFamily
-from dglbench.solvers.batched import Batched, batched_solver
 from dglbench.task import Task
 
 __all__ = ["Solver", "SolverFamily", "evaluation_solver", "make_solver", "solver_for"]
@@ -20,7 +19,10 @@ def evaluation_solver(task: Task, problem: Problem) -> Solver:
 
     It is the same for every run of a task, so that ties at evaluation fall the same way.
     """
-    return task.batched_solver(problem) or make_solver("ortools", task, problem)
+    # By import, not by name: its code then counts to every run's, whatever the run's family.
+    from dglbench.solvers.ortools import OrtoolsSolver
+
+    return task.batched_solver(problem) or OrtoolsSolver(problem)
 
 
 def solver_for(problem: Problem, solver: str | Solver | None = None) -> Solver:
@@ -29,6 +31,8 @@ def solver_for(problem: Problem, solver: str | Solver | None = None) -> Solver:
     ``solver`` is a family's name, a `Solver` of this problem, or None for the vectorised one if
     the problem has the structure for it, else OR-Tools.
     """
+    from dglbench.solvers.batched import Batched, batched_solver
+
     if isinstance(solver, Solver):
         return solver
     family = find_solver(solver or "ortools")

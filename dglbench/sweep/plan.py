@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dglbench.data.source import load_dataset
-from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.solvers import make_solver
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
 from dglbench.sweep.survey import Survey, needs_run, read_state
 from dglbench.sweep.wishes import Wishes, from_file, from_preset
+from dglbench.training.fit import check_fit
 from dglbench.training.spec import RunSpec
 
 __all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
@@ -95,10 +94,12 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
     """Spell out the runs, check that their data can be made, and look at the folder."""
     units = make_groups(sweep)
     for unit in units:
-        _check_data(unit[0].specs[0])
+        _check_data([group.specs[0] for group in unit])
     return Plan(sweep, out, units, Survey.of(out))
 
 
-def _check_data(spec: RunSpec) -> None:
-    dataset = load_dataset(spec.data, spec.data_digest)
-    make_solver(spec.solver, find_task(spec.data.task), dataset.problem)
+def _check_data(specs: Sequence[RunSpec]) -> None:
+    """Make the data that the runs share, and ask every method and the solver whether they fit."""
+    dataset = load_dataset(specs[0].data, specs[0].data_digest)
+    for spec in specs:
+        check_fit(spec, dataset.problem)

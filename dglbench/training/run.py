@@ -14,6 +14,7 @@ from dglbench.plugins import find_method, find_task
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
+from dglbench.training.fit import check_fit
 from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
@@ -79,9 +80,10 @@ def run_once(
     folder = out / spec.run_id
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
+    loaded = loaded or load_data(spec.data, spec.data_digest)
+    check_fit(spec, loaded.dataset.problem)
     out.mkdir(parents=True, exist_ok=True)
     clean_partial(out)
-    loaded = loaded or load_data(spec.data, spec.data_digest)
     warm_start = None
     if spec.protocol.warm_start:
         task = find_task(spec.data.task)
