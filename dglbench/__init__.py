@@ -4,8 +4,7 @@ Every public name is in `PUBLIC`, with the module that defines it, and is import
 first used: ``import dglbench`` alone loads no torch, numpy or polars.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in typing, whose import would be nearly all that this file costs
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from dglbench.errors import DatasetError as DatasetError
     from dglbench.errors import DglbenchError as DglbenchError
@@ -79,7 +78,7 @@ PUBLIC: dict[str, str] = {
 __all__ = ["PUBLIC", "__version__", *PUBLIC]  # noqa: PLE0604 - all of them are text
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name, or look the version up, when it is first asked for."""
     if name == "__version__":
         from importlib.metadata import version
@@ -89,7 +88,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dglbench' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module(PUBLIC[name]), name)
+    value: object = getattr(import_module(PUBLIC[name]), name)
     globals()[name] = value  # the next time it is an ordinary attribute
     return value
 

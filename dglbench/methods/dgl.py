@@ -46,16 +46,21 @@ class _DualGuided(Method):
 
     Options: ClassVar[type[Any]] = DglOptions
 
+    def __init__(self, options: DglOptions) -> None:
+        # Imported now: what happens in `prepare` is on the clock.
+        from dglbench.losses.dual_guided import DualGuidedLoss
+
+        super().__init__(options)
+        self._loss = DualGuidedLoss
+
     def prepare(self, training: Training) -> None:
         """Take the first duals."""
         import torch
 
-        from dglbench.losses.dual_guided import DualGuidedLoss
-
         options = self.options
         self._training = training
         self._rows = torch.arange(len(training.labels))
-        self._criterion = DualGuidedLoss(
+        self._criterion = self._loss(
             training.constraints.problem,
             tau=options.tau,
             alpha=options.alpha,

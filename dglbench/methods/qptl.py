@@ -40,18 +40,23 @@ class Qptl(Method):
     Options: ClassVar[type[Any]] = QptlOptions
     layers: ClassVar[tuple[str, ...]] = ("cvxpylayers",)
 
+    def __init__(self, options: QptlOptions) -> None:
+        # Imported now: what happens in `prepare` is on the clock.
+        from dglbench.losses.qptl import QPTL
+
+        super().__init__(options)
+        self._loss = QPTL
+
     def prepare(self, training: Training) -> None:
         """Build the layer and pay its first-call costs."""
         import torch
-
-        from dglbench.losses.qptl import QPTL
 
         options = self.options
         layer = training.layer(self.layers[0], mu=options.mu)
         first = training.labels[:1]
         layer.solve(first, purpose="label", rows=torch.arange(1))
         layer.pull_back(torch.zeros_like(first))
-        self._criterion = QPTL(
+        self._criterion = self._loss(
             training.constraints.problem, mu=options.mu, alpha=options.alpha, layer=layer
         )
 

@@ -34,13 +34,18 @@ class SpoPlus(Method):
     summary: ClassVar[str] = "SPO+ surrogate; one solve per instance and step"
     Options: ClassVar[type[Any]] = SpoOptions
 
+    def __init__(self, options: SpoOptions) -> None:
+        # Imported now: what happens in `prepare` is on the clock.
+        from dglbench.losses.spo_plus import SPOPlus
+
+        super().__init__(options)
+        self._loss = SPOPlus
+
     def prepare(self, training: Training) -> None:
         """Solve every training instance with its true values."""
         import torch
 
-        from dglbench.losses.spo_plus import SPOPlus
-
-        self._criterion = SPOPlus(
+        self._criterion = self._loss(
             training.constraints.problem, oracle=self.options.oracle, solver=training.solver
         )
         self._criterion.solve_labels(training.labels, torch.arange(len(training.labels)))

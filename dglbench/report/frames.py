@@ -11,7 +11,7 @@ import polars as pl
 
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.load import load as load_report
-from dglbench.runs.tables import empty_table
+from dglbench.runs.tables import read_tables
 
 __all__ = ["RUN_COLUMNS", "Results", "load"]
 
@@ -105,7 +105,7 @@ class Results:
         if rows.width:
             return rows
         keys = {key: RUN_COLUMNS[key][0] for key in _KEYS}
-        return pl.DataFrame(schema={**keys, **empty_table(name).schema})
+        return pl.DataFrame(schema={**keys, **read_tables(name, []).rows.drop("folder").schema})
 
 
 _KEYS = ("run_id", "setting", "task", "n", "seed", "method")

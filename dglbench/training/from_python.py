@@ -15,7 +15,9 @@ from dglbench.runs.schemas import TABLES
 from dglbench.runs.store import read_record
 from dglbench.runs.tables import read_tables
 from dglbench.task import Dataset, Task
-from dglbench.training.run import RunRequest, resolve, run_in_memory, run_once
+from dglbench.training.evaluation import load_data
+from dglbench.training.fit import check_fit
+from dglbench.training.run import RunRequest, resolve, run_to_folder, run_to_memory
 from dglbench.training.train import Progress
 from dglbench.training.warm_start import fresh_predictor
 
@@ -109,13 +111,18 @@ def train(
         threads=threads,
         time_limit=time_limit,
     )
+    spec, loaded = resolve(request)
     if out is None:
-        output, dataset = run_in_memory(request, watch=watch)
-        trained = _in_memory(output, dataset)
+        loaded = loaded or load_data(spec.data, spec.data_digest)
+        check_fit(spec, loaded.dataset.problem)
+        output = run_to_memory(spec, loaded, watch=watch, time_limit=time_limit)
+        trained = _in_memory(output, loaded.dataset)
     else:
-        resolved = resolve(request)
-        place = run_once(request, Path(out), force=force, watch=watch, resolved=resolved)
-        trained = _from_folder(place.folder, resolved.load().dataset)
+        folder, _ = run_to_folder(
+            spec, loaded, Path(out), force=force, watch=watch, time_limit=time_limit
+        )
+        loaded = loaded or load_data(spec.data, spec.data_digest)
+        trained = _from_folder(folder, loaded.dataset)
     if trained.state == "interrupted":
         raise KeyboardInterrupt
     return trained
