@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 import numpy as np
@@ -134,7 +135,7 @@ class Solver(SolverFamily):
     @staticmethod
     def _ask(question: Any, values: Array, at: Problem) -> Array:
         """Hand the instances on, unless the solver's answers take values alone, as in 0.1."""
-        if len(inspect.signature(question).parameters) > 1:
+        if _takes_instances(question.__func__):
             return cast(Array, question(values, at))
         if at.varies:
             raise SolverError(
@@ -175,3 +176,9 @@ class Solver(SolverFamily):
             raise SolverError(f"instance {instance} has NaN or infinite coefficients.")
         # Padding must never win, whatever a caller left there.
         return np.where(at.mask, values, 0.0).astype(np.float64, copy=False)
+
+
+@cache  # a look at a signature takes longer than a small batch
+def _takes_instances(answer: Any) -> bool:
+    """Whether an answer takes the problem of its instances beside self and the values."""
+    return len(inspect.signature(answer).parameters) > 2
