@@ -39,6 +39,7 @@ __all__ = [
     "find_setting",
     "find_solver",
     "find_task",
+    "offer_task",
     "plugins",
     "register",
 ]
@@ -126,6 +127,24 @@ def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
         _registered[plugin.group][plugin.name] = plugin
     plugins.cache_clear()
     return tuple(added)
+
+
+def offer_task(task: str | Task) -> str:
+    """Make a task object known by its name in this process, and return the name."""
+    if isinstance(task, str):
+        return task
+    name, origin = str(task.name), type(task).__module__
+    for other in plugins(TASKS):
+        if other.name == name and other.origin != origin and other.error is None:
+            if other.target is type(task):
+                return name
+            raise PluginError(
+                f"task '{name}' of {origin} cannot be used: the name is taken by {other.origin}; "
+                f"give the class {type(task).__name__} another name."
+            )
+    _registered[TASKS][name] = Plugin(name, TASKS, origin, target=lambda: task)
+    plugins.cache_clear()
+    return name
 
 
 def find_task(name: str) -> Task:

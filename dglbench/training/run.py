@@ -12,9 +12,9 @@ from dglbench.data.source import identify
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_method, find_setting, find_task
 from dglbench.runs.out_folder import check_folder, make_folder
-from dglbench.runs.record import Identity, RunRecord
+from dglbench.runs.record import Identity, RunOutput, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
-from dglbench.task import TaskSpec
+from dglbench.task import Dataset, TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.fit import check_fit
 from dglbench.training.resolve import (
@@ -27,7 +27,15 @@ from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import load_or_train
 
-__all__ = ["RunPlace", "RunRequest", "like", "run_once"]
+__all__ = [
+    "RunPlace",
+    "RunRequest",
+    "like",
+    "resolve",
+    "run_once",
+    "run_to_folder",
+    "run_to_memory",
+]
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class RunRequest:
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 25
     data_file: Path | None = None
+    dataset: Dataset | None = None
+    """The data themselves, for callers that have them at hand."""
     options: Mapping[str, Any] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
     solver: str = "ortools"
@@ -78,12 +88,25 @@ def run_once(
     watch: Callable[[Progress], None] | None = None,
 ) -> RunPlace:
     """Train one run and write its folder, unless the same run is there already."""
-    spec, loaded = _resolve(request)
+    spec, loaded = resolve(request)
     if expected is not None and expected.data_digest != spec.data_digest:
         raise OptionError(
             f"that run was trained on other data (content {_short(expected.data_digest)}, here "
             f"{_short(spec.data_digest)}); give its dataset file with --data."
         )
+    return run_to_folder(spec, loaded, out, force=force, watch=watch, time_limit=request.time_limit)
+
+
+def run_to_folder(
+    spec: RunSpec,
+    loaded: Loaded | None,
+    out: Path,
+    *,
+    force: bool = False,
+    watch: Callable[[Progress], None] | None = None,
+    time_limit: float | None = None,
+) -> RunPlace:
+    """Write what `run_to_memory` makes, unless the same run is there already."""
     folder = out / spec.run_id
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
@@ -92,25 +115,41 @@ def run_once(
     check_fit(spec, loaded.dataset.problem)  # refused before anything is written
     make_folder(out)
     clean_partial(out)
+    output = run_to_memory(spec, loaded, warm_starts=out, watch=watch, time_limit=time_limit)
+    return RunPlace(write_run(output, out, replace=True), existed=False)
+
+
+def run_to_memory(
+    spec: RunSpec,
+    loaded: Loaded,
+    *,
+    warm_starts: Path | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    time_limit: float | None = None,
+) -> RunOutput:
+    """Train one run that fits its problem; ``warm_starts`` is the folder that keeps them."""
     warm_start = None
     if spec.protocol.warm_start:
-        task = find_task(spec.data.task)
-        warm_start = load_or_train(task, loaded.dataset, spec.protocol, out, spec.data_digest)
-    output = train(
+        task, digest = find_task(spec.data.task), spec.data_digest
+        warm_start = load_or_train(task, loaded.dataset, spec.protocol, warm_starts, digest)
+    return train(
         spec,
         loaded.dataset,
         warm_start,
         evaluator=loaded.evaluator,
         watch=watch,
-        time_limit=request.time_limit,
+        time_limit=time_limit,
     )
-    return RunPlace(write_run(output, out, replace=True), existed=False)
 
 
-def _resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
+def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
     """Check the request; a dataset file is read once, and what was hashed is trained on."""
     (task, settings), loaded = named_setting(request.task, request.settings), None
-    if request.data_file is None:
+    digest: str | None
+    if request.dataset is not None:
+        data, digest = request.dataset.spec, dataset_digest(request.dataset)
+        loaded = Loaded(request.dataset, Evaluator(task, request.dataset))
+    elif request.data_file is None:
         data = resolve_data(task, settings, request.seed)
         digest = identify(data)
     else:
