@@ -47,7 +47,7 @@ def main() -> int:
             finding = judge(number, case, outcome)
             if finding:
                 findings += 1
-                print(f"\n{number}: {finding.why}\n  {finding.case!a}\n  {finding.err!a}")
+                print(f"\n{number}: {finding.why}\n  {finding.case!a}\n  {finding.err!a}", flush=True)
     count = ", ".join(f"{codes[code]} with exit code {code}" for code in sorted(codes))
     print(f"\n{len(numbers)} cases in {time.process_time() - began:.0f} s of CPU time: {count}")
     for seconds, what in sorted(slow, reverse=True)[:5]:
