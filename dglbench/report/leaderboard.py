@@ -22,6 +22,7 @@ from dglbench.report.sheet import (
     text,
 )
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup, best_run
+from dglbench.report.words import setting_cell, title
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
 
@@ -103,7 +104,7 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
 def unfinished(report: Report) -> list[str]:
     """Return one sentence for every run that left no result, unreadable ones included."""
     sentences = [
-        f"{run.unit.label}, {style(run.method).label}: {run.state}"
+        f"{title(run.unit)}, {style(run.method).label}: {run.state}"
         + (f" ({run.message.splitlines()[0]})" if run.message else "")
         for run in report.runs
         if run.state != "done"
@@ -127,7 +128,7 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     if not differing:
         return []
     parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
-    return [f"{unit.label}: the methods were not trained alike ({parts})."]
+    return [f"{title(unit)}: the methods were not trained alike ({parts})."]
 
 
 def _row(unit: Unit, standing: Standing, comparable: bool) -> tuple[Cell, ...]:
@@ -139,7 +140,7 @@ def _row(unit: Unit, standing: Standing, comparable: bool) -> tuple[Cell, ...]:
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (
-        text(unit.label),
+        setting_cell(unit),
         Cell(style(run.method).label + mark, run.method, tone),
         Cell(regret, run.test_regret, tone),
         Cell("", low),
