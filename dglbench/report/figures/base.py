@@ -14,20 +14,22 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
+from dglbench.report.figures.layout import COLUMN_IN
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import Style, method_order, style
+from dglbench.report.words import title
 
 __all__ = [
     "COLUMN_IN",
     "Figure",
     "clock_note",
-    "columns_for",
     "legend_rows",
     "log_breaks",
     "look",
     "method_scales",
     "number",
     "percent",
+    "plain",
     "seconds",
     "sparse",
     "spread",
@@ -35,7 +37,6 @@ __all__ = [
     "wrap",
 ]
 
-COLUMN_IN = 3.4
 TEXT_PT = 7.0
 SMALL_PT = 6.2
 INK, MUTED, FAINT = "#222222", "#6A6A6A", "#E3E3E3"
@@ -48,15 +49,11 @@ class Figure:
     name: str
     title: str
     caption: str
-    draw: Callable[[Report], Any]
-    """Return a plotnine ``ggplot``, or raise ReportError if the logs do not allow it."""
+    draw: Callable[..., Any]
+    """Return a plotnine ``ggplot`` of a report, in a `Layout` if one is given, or raise
+    ReportError if the logs do not allow it."""
     data: Callable[[Report], pl.DataFrame]
     """Return the numbers that are drawn."""
-
-
-def columns_for(panels: int) -> int:
-    """Return how many panels stand side by side."""
-    return min(panels, 2 if panels <= 4 else 3 if panels <= 9 else 4)
 
 
 def look(width: float, height: float, **changes: Any) -> Any:
@@ -70,7 +67,7 @@ def look(width: float, height: float, **changes: Any) -> Any:
         panel_grid_minor=p9.element_blank(),
         panel_border=p9.element_rect(fill="none", color="#BBBBBB", size=0.4),
         panel_spacing=0.02,
-        strip_text=p9.element_text(size=TEXT_PT, weight="bold", ha="left"),
+        strip_text=p9.element_text(size=TEXT_PT, weight="bold", ha="left", ma="left"),
         strip_background=p9.element_blank(),
         legend_position="bottom",
         legend_title=p9.element_blank(),
@@ -166,6 +163,11 @@ def seconds(values: Iterable[float]) -> list[str]:
     return [_duration(value) for value in values]
 
 
+def plain(values: Iterable[float]) -> list[str]:
+    """Write numbers as they are, without a unit, which the axis names: 0.01, 1, 100."""
+    return [f"{value:g}" for value in values]
+
+
 def log_breaks(limits: tuple[float, float]) -> list[float]:
     """Return ticks for a log axis: powers of ten, or 1-2-5 steps where there are too few."""
     low, high = limits
@@ -208,7 +210,7 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
     marked, names = {}, []
     for unit in units:
         verdict = report.comparability(unit)
-        marked[unit.label] = unit.label if verdict.comparable else f"{unit.label} *"
+        marked[unit.label] = title(unit) if verdict.comparable else f"{title(unit)} *"
         if not verdict.comparable:
             names.append(unit.label)
     note = "* seconds made under different conditions: compare the regrets, not the times"

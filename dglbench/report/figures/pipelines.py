@@ -13,6 +13,7 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.report.figures.base import COLUMN_IN, INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 
 __all__ = ["FIGURE", "data"]
@@ -56,7 +57,7 @@ def data(report: Report) -> pl.DataFrame:
     return pl.concat([_boxes(), _arrows()], how="diagonal")
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw the three pipelines below each other."""
     frame = data(report)
     boxes = frame.filter(pl.col("element") == "box")
