@@ -90,11 +90,14 @@ def family(method: str) -> str:
 def on_dark(colour: str) -> str:
     """Return the colour as it is shown on a dark page: as light as it takes to stand out.
 
-    Its hue and saturation are kept; greys are turned round.
+    Hues are kept. Greys and pale surfaces are turned round, so that text on them stays legible.
     """
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
-    lightness = 1 - 0.88 * lightness if saturation < 0.25 else 0.56 + 0.3 * lightness
+    if saturation < 0.25 or lightness > 0.8:
+        lightness, saturation = 1 - 0.88 * lightness, 0.6 * saturation
+    else:
+        lightness = 0.56 + 0.3 * lightness
     mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
     return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
 

@@ -48,7 +48,9 @@ def panel_marks(
         if own["run_id"].n_unique() > 1:
             curve = mean_and_range(own)
             xs, best = curve["x"].to_list(), curve["mean"].to_list()
-            (across, lows), (_, highs) = (_steps(xs, curve[end]) for end in ("low", "high"))
+            (across, lows), (_, highs) = (
+                _steps(xs, curve[end].to_list()) for end in ("low", "high")
+            )
             edges = pl.DataFrame({"x": across, "low": lows, "high": highs})
             bands.append(
                 edges.select("x", pl.lit(method).alias("method"),
