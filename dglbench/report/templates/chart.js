@@ -78,7 +78,7 @@
       if (encoding.shape) encoding.shape.scale = { domain: names, range: names.map((name) => data.methods[name].shape) };
     }
     full.config = {
-      font: "inherit", view: { stroke: line }, background: null,
+      font: "system-ui, sans-serif", view: { stroke: line }, background: null,
       axis: { labelColor: ink, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
     };
     full.description = `Test regret against ${title}, ${unit.title}: one line for each of ${rows.length ? new Set(rows.map((row) => row.label)).size : 0} methods.`;
