@@ -41,7 +41,7 @@ def test_every_table_is_shown(folder, capfd, name):
 
 
 def test_a_long_table_is_printed_plainly_with_all_its_rows(folder, capfd, monkeypatch):
-    from dglbench.cli import report as verb
+    from dglbench.cli import report_show as verb
 
     monkeypatch.setattr(verb, "_RICH_ROWS", 2)
     assert report(folder, "--table", "leaderboard") == 0
@@ -179,7 +179,7 @@ def test_failed_runs_can_still_be_listed(tmp_path, capfd):
     ("words", "told"),
     [
         (["--figure", "pie"], "there are time-vs-regret"),
-        (["--table", "league"], "there are leaderboard, pairwise"),
+        (["--table", "league"], "there are summary, leaderboard"),
         (["--format", "docx"], "figures take png, svg, pdf, tables md, csv, tex"),
         (["--format", "png"], "add --figure"),
         (["--figure", "pipelines", "--format", "md"], "add --table"),

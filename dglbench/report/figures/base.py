@@ -7,7 +7,7 @@ points, and a figure grows with its panels instead of squeezing them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,6 @@ __all__ = [
     "plain",
     "seconds",
     "sparse",
-    "spread",
     "to_table",
     "wrap",
 ]
@@ -121,30 +120,6 @@ def sparse(frame: pl.DataFrame, by: list[str], marks: int = 8) -> pl.DataFrame:
         stride = max(1, len(rows) // marks)
         picked.append(rows.gather_every(stride, offset=position % stride))
     return pl.concat(picked)
-
-
-def spread(
-    positions: Sequence[float], gap: float, low: float = -math.inf, high: float = math.inf
-) -> list[float]:
-    """Move label positions apart to at least ``gap``, as little as possible in least squares.
-
-    With the k-th smallest lowered by k·gap, "gap apart" becomes "not decreasing":
-    isotonic regression, solved by pooling neighbours that are out of order.
-    """
-    order = sorted(range(len(positions)), key=lambda i: (positions[i], i))
-    pools: list[tuple[float, int]] = []
-    for rank, index in enumerate(order):
-        mean, size = positions[index] - rank * gap, 1
-        while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        pools.append((mean, size))
-    flat = [mean for mean, size in pools for _ in range(size)]
-    top = high - (len(flat) - 1) * gap  # if there is no room for all, the bottom is kept
-    placed = [0.0] * len(positions)
-    for rank, index in enumerate(order):
-        placed[index] = max(low, min(flat[rank], top)) + rank * gap
-    return placed
 
 
 def percent(values: Iterable[float]) -> list[str]:

@@ -83,6 +83,8 @@
     };
     full.description = `Test regret against ${title}, ${unit.title}: one line for each of ${rows.length ? new Set(rows.map((row) => row.label)).size : 0} methods.`;
     const result = await vegaEmbed(holder, full, { actions: false, renderer: "svg", tooltip: { theme: shade } });
+    holder.setAttribute("role", "figure");
+    holder.setAttribute("aria-label", full.description);
     holder.dataset.drawn = String(Number(holder.dataset.drawn || 0) + 1);
     holder.view = result.view;
     control("note").hidden = unit.ranked;
