@@ -175,11 +175,10 @@ class Browser:
             self.errors.append(str(message["params"]["exceptionDetails"]))
         elif message.get("method") == "Log.entryAdded":
             entry = message["params"]["entry"]
-            if entry["level"] == "error":
-                self.errors.append(str(entry))
+            self.errors += [str(entry)] * (entry["level"] == "error")
         elif message.get("method") == "Runtime.consoleAPICalled":
-            if message["params"]["type"] in ("error", "warning"):
-                self.errors.append(str(message["params"]["args"]))
+            said = message["params"]
+            self.errors += [str(said["args"])] * (said["type"] in ("error", "warning"))
         return message
 
 

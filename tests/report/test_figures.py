@@ -241,7 +241,7 @@ def test_figures_come_as_wide_as_a_column_or_the_text(report, tmp_path, name):
 def test_a_width_that_is_none_is_told(report):
     assert parse_width("5.5") == 5.5
     for words in ("wide", "0.1", "nan"):
-        with pytest.raises(ReportError, match="column .* text .* inches"):
+        with pytest.raises(ReportError, match=r"column .* text .* inches"):
             parse_width(words)
 
 
