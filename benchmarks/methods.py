@@ -26,7 +26,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from dglbench.layers.cvxpylayers import QuadraticLayer
+from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.plugins import find_task
 from dglbench.streams import stream
 from dglbench.training.clock import Clock
@@ -75,7 +75,7 @@ class BareLoop:
 
     def __init__(self, twin: Contestant) -> None:
         run = twin.learner
-        self.layer = QuadraticLayer(run.dataset.problem, run.spec.options.mu)._layer
+        self.layer = CvxpylayersQuadratic(run.dataset.problem, mu=run.spec.options.mu)._layer
         self.features, self.labels, self.scale = run.features, run.labels, run.scale
         task = find_task(run.spec.data.task)
         self.predictor = task.predictor(run.dataset)

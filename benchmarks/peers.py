@@ -39,8 +39,9 @@ from dglbench.errors import DglbenchError
 from dglbench.methods.base import Batch
 from dglbench.plugins import find_task
 from dglbench.runs.provenance import environment
+from dglbench.statistics import bootstrap_interval
 from dglbench.streams import stream
-from dglbench.training.evaluation import Outcome, bootstrap_interval
+from dglbench.training.evaluation import Evaluation
 from dglbench.training.learner import Learner
 from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
 from dglbench.training.warm_start import load_or_train
@@ -183,7 +184,7 @@ def take_turns(contenders: dict[str, Any], turns: int) -> None:
             contender.turn()
 
 
-def outcome_of(contender: Any, judge: Any) -> Outcome:
+def outcome_of(contender: Any, judge: Any) -> Evaluation:
     return judge.judge(judge.predict(contender.predictor))
 
 
@@ -204,7 +205,7 @@ def row_of(name: str, contender: Any, reference: Any, judge: Any) -> Row:
     )
 
 
-def regret_bar(name: str, ours: Outcome, theirs: Outcome) -> Bar:
+def regret_bar(name: str, ours: Evaluation, theirs: Evaluation) -> Bar:
     """Equal within noise: less than 2 % apart, or a paired bootstrap interval that holds 0."""
     size = np.abs(theirs.optimal).mean()
     low, high = (end / size for end in bootstrap_interval(ours.regret - theirs.regret))

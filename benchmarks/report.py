@@ -6,16 +6,18 @@ goal is under 10 s for both shapes of folder.
 
 from __future__ import annotations
 
-import json
+import functools
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "report"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from make_logs import METHODS, make_run
+from record_files import change_record
 
 RUNS = 3000
 GOAL_S = 10.0
@@ -26,14 +28,17 @@ def fill(out: Path, configurations: int) -> None:
     donors = {method: make_run(out / "donor", method, "matching", 10) for method in METHODS}
     seeds = RUNS // len(METHODS) // configurations
     for method, donor in donors.items():
-        spec = json.loads((donor / "spec.json").read_text())
         for seed in range(seeds):
             for at in range(configurations):
-                spec["identity"] |= {"seed": seed}
-                spec["identity"]["options"]["lr"] = 0.01 * (at + 1)
                 run = out / "results" / f"matching-10-s{seed}-{method}-{at}"
                 shutil.copytree(donor, run)
-                (run / "spec.json").write_text(json.dumps(spec))
+                change_record(run, functools.partial(_rename, run.name, seed, 0.01 * (at + 1)))
+
+
+def _rename(run_id: str, seed: int, lr: float, record: dict[str, Any]) -> None:
+    record["run_id"] = run_id
+    record["identity"]["seed"] = seed
+    record["identity"]["options"]["lr"] = lr
 
 
 def main() -> int:

@@ -20,6 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from record_files import change_record
+
 SPEEDUP_BAR = 0.62
 PLAN_BAR_S = 5.0
 QUICK_BAR_S = 75.0
@@ -59,8 +62,7 @@ def plan(folder: Path) -> bool:
     for run_id in ids[:FINISHED_RUNS]:
         copy = folder / run_id
         shutil.copytree(model, copy)
-        spec = json.loads((copy / "spec.json").read_text())
-        (copy / "spec.json").write_text(json.dumps({**spec, "run_id": run_id}))
+        change_record(copy, lambda record: record.update(run_id=run_id))  # noqa: B023
     began = time.perf_counter()
     document = json.loads(sweep(folder, *common, "--plan", "--json").stdout)
     seconds = time.perf_counter() - began

@@ -2,12 +2,13 @@
 
 DglbenchError               shown as one sentence, exit code 2
 ├── OptionError             a setting or option that does not exist or is out of range
-├── PluginError             a task or method that is unknown or does not import
+├── PluginError             a task, method, solver or layer that is unknown or does not import
 ├── ProblemError            constraints that cannot be met, or malformed A, b, groups
 ├── DatasetError            a dataset file that is damaged, foreign or would be overwritten
 ├── DownloadError           public data that could not be fetched
 ├── SolverError             a solve that did not end optimal, or coefficients that are not finite
 ├── RunError                a run folder that cannot be read or written
+│   └── NewerFormatError    a run that a later version of dglbench wrote
 ├── SweepError              a sweep that cannot be planned
 └── ReportError             logs from which the report cannot be drawn
 
@@ -18,6 +19,7 @@ __all__ = [
     "DatasetError",
     "DglbenchError",
     "DownloadError",
+    "NewerFormatError",
     "OptionError",
     "PluginError",
     "ProblemError",
@@ -37,7 +39,7 @@ class OptionError(DglbenchError):
 
 
 class PluginError(DglbenchError):
-    """A task or method is unknown or its plugin does not import."""
+    """A task, method, solver or layer is unknown or its plugin does not import."""
 
 
 class ProblemError(DglbenchError):
@@ -58,6 +60,10 @@ class SolverError(DglbenchError):
 
 class RunError(DglbenchError):
     """A run folder cannot be read or written."""
+
+
+class NewerFormatError(RunError):
+    """A run was written in a format that this version does not know."""
 
 
 class SweepError(DglbenchError):

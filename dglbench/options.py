@@ -9,15 +9,19 @@ annotated with their range and a sentence for the user::
 """
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import annotated_types as at
 from typing_extensions import Doc
 
 from dglbench.errors import OptionError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = ["OptionInfo", "as_dict", "describe", "parse", "parse_assignments"]
 
@@ -47,7 +51,7 @@ def parse(cls: type[T], given: Mapping[str, Any], *, owner: str) -> T:
 
     ``owner`` names what the options belong to, such as ``"task matching"``.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+    from pydantic import ValidationError
 
     known = {info.name: info for info in describe(cls)}
     for name in given:
@@ -57,9 +61,8 @@ def parse(cls: type[T], given: Mapping[str, Any], *, owner: str) -> T:
             )
     hints = typing.get_type_hints(cls, include_extras=True)
     values = {name: _from_text(value, hints[name]) for name, value in given.items()}
-    config = ConfigDict(allow_inf_nan=False)
-    adapter = TypeAdapter(with_config(config)(cls))
     try:
+        adapter: TypeAdapter[T] = _adapter(cls)  # type: ignore[arg-type]  # classes are hashable
         return adapter.validate_python(values)
     except ValidationError as error:
         first = error.errors()[0]
@@ -90,6 +93,13 @@ def as_dict(options: Any) -> dict[str, Any]:
         for field in dataclasses.fields(options)
         for value in [getattr(options, field.name)]
     }
+
+
+@functools.cache  # building one costs milliseconds, and a grid parses thousands of times
+def _adapter(cls: type[Any]) -> "TypeAdapter[Any]":
+    from pydantic import ConfigDict, TypeAdapter, with_config
+
+    return TypeAdapter(with_config(ConfigDict(allow_inf_nan=False))(cls))
 
 
 def _listing(known: Mapping[str, OptionInfo]) -> str:

@@ -1,33 +1,68 @@
-"""Finding tasks and methods by entry point, ours and anyone's alike.
+"""Finding tasks, methods, solver families, layers and executors by entry point.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
-list``, never a crash: it fails only when it is asked for by name.
+list``, never a crash: it fails only when it is asked for by name. `register`
+adds the classes of a module that no package installs, such as a local file.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import importlib.metadata
+import inspect
 import re
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dglbench.errors import PluginError
 
 if TYPE_CHECKING:
+    from dglbench.layers import Layer
     from dglbench.methods import Method
+    from dglbench.solvers import SolverFamily
     from dglbench.task import Task
 
-__all__ = ["MethodChoice", "Plugin", "find_method", "find_task", "plugins"]
+__all__ = [
+    "EXECUTORS",
+    "LAYERS",
+    "METHODS",
+    "SOLVERS",
+    "TASKS",
+    "MethodChoice",
+    "Plugin",
+    "find_layer",
+    "find_method",
+    "find_plugin",
+    "find_solver",
+    "find_task",
+    "plugins",
+    "register",
+]
 
 TASKS = "dglbench.tasks"
 METHODS = "dglbench.methods"
+SOLVERS = "dglbench.solvers"
+LAYERS = "dglbench.layers"
+EXECUTORS = "dglbench.executors"
+
+_BASES = {
+    TASKS: ("dglbench.task", "Task"),
+    METHODS: ("dglbench.methods.base", "Method"),
+    SOLVERS: ("dglbench.solvers.base", "SolverFamily"),
+    LAYERS: ("dglbench.layers.base", "Layer"),
+}
+"""What a plugin of a group is a subclass of, as module and class; imported when asked for."""
+
+_registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
+"""By group and name: what `register` was given in this process."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """One registered task or method, loaded or broken."""
+    """One registered class, loaded or broken."""
 
     name: str
     group: str
@@ -52,36 +87,49 @@ def plugins(group: str) -> tuple[Plugin, ...]:
     """Load every plugin of a group; broken ones carry their error."""
     found: dict[str, Plugin] = {}
     for entry in sorted(importlib.metadata.entry_points(group=group), key=_ours_first):
-        dist = entry.dist
-        origin = f"{dist.name} {dist.version}" if dist else "unknown"
+        origin = " ".join(_name_and_version(entry.dist)) if entry.dist else "unknown"
         other = found.get(entry.name)
         if other is None:
             found[entry.name] = _load(entry, group, origin)
         elif other.origin != origin:  # equal: one distribution seen twice on the path
             error = f"the name is taken by {other.origin}"
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
+    found |= _registered.get(group, {})
     return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
 
 
-def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
-    """Let no plugin take over a bundled name, whatever the order of the path."""
-    return (entry.dist is None or entry.dist.name != "dglbench", entry.name)
+def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
+    """Add every task, method, solver family and layer that a module defines, for this process.
 
-
-def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
-    try:
-        target = entry.load()
-        if not isinstance(target, type):
-            raise TypeError(f"{entry.value} is {target!r}, not a class")
-    except Exception as error:  # a plugin may fail in any way; it is recorded and named
-        text = f"{type(error).__name__}: {error}".splitlines()[0]
-        return Plugin(entry.name, group, origin, error=text)
-    return Plugin(entry.name, group, origin, target=target)
+    Classes that are abstract, private or imported from elsewhere are left out. Each
+    is called by its ``name`` (a solver by its ``family``); a class without one by its own name
+    in lower case with hyphens: ``MyMethod`` is ``my-method``. ``origin`` is what
+    ``dglbench list`` shows, such as the file's name; the same origin may register again.
+    """
+    added = []
+    for cls in vars(module).values():
+        if not isinstance(cls, type) or cls.__module__ != module.__name__:
+            continue
+        group = next((group for group in _BASES if issubclass(cls, _base(group))), None)
+        if group is None or cls.__name__.startswith("_") or inspect.isabstract(cls):
+            continue
+        plugin = Plugin(_own_name(cls), group, origin, target=cls)
+        for other in plugins(group):
+            if other.name == plugin.name and other.origin != origin and other.error is None:
+                raise PluginError(
+                    f"{_kind(group)} '{plugin.name}' of {origin} cannot be used: the name is taken "
+                    f"by {other.origin}; give the class {cls.__name__} another name."
+                )
+        added.append(plugin)
+    for plugin in added:
+        _registered[plugin.group][plugin.name] = plugin
+    plugins.cache_clear()
+    return tuple(added)
 
 
 def find_task(name: str) -> Task:
     """Return the task called ``name``, or say which there are."""
-    task: Task = _find(TASKS, name).target()
+    task: Task = find_plugin(TASKS, name).target()
     return task
 
 
@@ -90,15 +138,16 @@ def find_method(name: str) -> MethodChoice:
     names = {plugin.name for plugin in plugins(METHODS)}
     family = re.fullmatch(r"(.+)-(\d+)", name)
     if name not in names and family and f"{family[1]}-U" in names:
-        plugin = _find(METHODS, f"{family[1]}-U")
+        plugin = find_plugin(METHODS, f"{family[1]}-U")
         return MethodChoice(name, plugin.target, {"U": int(family[2])})
     if name.endswith("-U") and name in names:
         raise PluginError(f"method '{name}' needs a number: write for example {name[:-1]}5.")
-    return MethodChoice(name, _find(METHODS, name).target, {})
+    return MethodChoice(name, find_plugin(METHODS, name).target, {})
 
 
-def _find(group: str, name: str) -> Plugin:
-    kind = group.rpartition(".")[2].rstrip("s")
+def find_plugin(group: str, name: str) -> Plugin:
+    """Return the plugin of a group called ``name``, or say which there are."""
+    kind = _kind(group)
     available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
     if name in available:
         return available[name]
@@ -111,3 +160,57 @@ def _find(group: str, name: str) -> Plugin:
     close = difflib.get_close_matches(name, available, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")
+
+
+def find_solver(name: str) -> type[SolverFamily]:
+    """Return the solver family called ``name``, or say which there are."""
+    family: type[SolverFamily] = find_plugin(SOLVERS, name).target
+    return family
+
+
+def find_layer(name: str) -> type[Layer]:
+    """Return the layer called ``name``, or say which there are."""
+    layer: type[Layer] = find_plugin(LAYERS, name).target
+    return layer
+
+
+def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
+    """Let no plugin take over a bundled name, whatever the order of the path."""
+    return (
+        entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench",
+        entry.name,
+    )
+
+
+@cache  # every look parses a file
+def _name_and_version(dist: importlib.metadata.Distribution) -> tuple[str, str]:
+    metadata = dist.metadata
+    return metadata["Name"], metadata["Version"]
+
+
+def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plugin:
+    try:
+        target = entry.load()
+        if not isinstance(target, type):
+            raise TypeError(f"{entry.value} is {target!r}, not a class")
+        if group in _BASES and not issubclass(target, _base(group)):
+            raise TypeError(f"{entry.value} is not a subclass of {'.'.join(_BASES[group])}")
+    except Exception as error:  # a plugin may fail in any way; it is recorded and named
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Plugin(entry.name, group, origin, error=text)
+    return Plugin(entry.name, group, origin, target=target)
+
+
+def _base(group: str) -> type:
+    module, name = _BASES[group]
+    base: type = getattr(importlib.import_module(module), name)
+    return base
+
+
+def _own_name(cls: type) -> str:
+    given = getattr(cls, "name", None) or getattr(cls, "family", None)
+    return str(given or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower())
+
+
+def _kind(group: str) -> str:
+    return group.rpartition(".")[2].removesuffix("s")

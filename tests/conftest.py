@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
+from plugin_writer import write_plugin
 
 # Before numpy is imported, as the command line does: tests run side by side.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -72,22 +73,26 @@ def process(tmp_path: Path) -> Callable[..., Outcome]:
 @pytest.fixture
 def make_plugin(tmp_path: Path) -> Callable[..., Path]:
     """Write a distribution with entry points from source text; return the folder to import from."""
-    root = tmp_path / "plugins"
 
     def write(name: str, source: str, **groups: dict[str, str]) -> Path:
-        info = root / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        lines = [
-            f"[dglbench.{group}]\n"
-            + "".join(f"{key} = {value}\n" for key, value in entries.items())
-            for group, entries in groups.items()
-        ]
-        (info / "entry_points.txt").write_text("\n".join(lines))
-        (root / f"{name.replace('-', '_')}.py").write_text(source)
-        return root
+        return write_plugin(tmp_path / "plugins", name, source, groups)
 
     return write
+
+
+@pytest.fixture
+def installed(
+    make_plugin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., None]]:
+    """Install a throwaway plugin in this process."""
+    from dglbench import plugins
+
+    def install(name: str, source: str, **groups: dict[str, str]) -> None:
+        monkeypatch.syspath_prepend(make_plugin(name, source, **groups))
+        plugins.plugins.cache_clear()
+
+    yield install
+    plugins.plugins.cache_clear()
 
 
 @pytest.fixture

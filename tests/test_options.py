@@ -101,6 +101,22 @@ def test_assignments():
             options.parse_assignments([word])
 
 
+def test_the_parser_of_a_class_is_built_once(monkeypatch):
+    import pydantic
+
+    built = []
+    real = pydantic.TypeAdapter
+    monkeypatch.setattr(pydantic, "TypeAdapter", lambda cls: built.append(cls) or real(cls))
+
+    @dataclass(frozen=True)
+    class Fresh:
+        n: int = 1
+
+    for number in ("2", "3", "4"):
+        assert options.parse(Fresh, {"n": number}, owner="fresh") == Fresh(int(number))
+    assert built == [Fresh]
+
+
 def test_describe():
     infos = {info.name: info for info in options.describe(Sample)}
     assert list(infos) == [

@@ -10,9 +10,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from plugin_writer import write_plugin
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -30,17 +32,14 @@ def commands():
 @pytest.fixture(scope="module")
 def plugin_path(tmp_path_factory):
     """The README's two examples, installed as a package would be."""
-    root = tmp_path_factory.mktemp("plugins")
     task, method = blocks("python")
-    (root / "offers.py").write_text(task)
-    (root / "perturbed.py").write_text(method)
-    info = root / "examples-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n")
-    points = "\n".join(blocks("toml"))
-    points = re.sub(r'\[project\.entry-points\."(.+)"\]', r"[\1]", points).replace('"', "")
-    (info / "entry_points.txt").write_text(points)
-    return root
+    points = tomllib.loads("\n".join(blocks("toml")))["project"]["entry-points"]
+    return write_plugin(
+        tmp_path_factory.mktemp("plugins"),
+        "examples",
+        {"offers": task, "perturbed": method},
+        {group.removeprefix("dglbench."): entries for group, entries in points.items()},
+    )
 
 
 @pytest.fixture(scope="module")

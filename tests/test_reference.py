@@ -36,11 +36,9 @@ def test_tables_are_drawn_from_the_runs_beside_them(sweep):
 def test_timed_runs_were_made_alone_by_committed_code(sweep):
     report = load(REFERENCE / sweep / "runs")
     environments = [run.environment for run in report.chosen_runs()]
-    assert {(e["threads"], e["concurrency"], e["git_dirty"]) for e in environments} == {
-        (1, 1, False)
-    }
-    assert len({e["git_revision"] for e in environments}) == 1
-    assert len({e["machine"] for e in environments}) == 1
+    assert {(e.threads, e.concurrency, e.git_dirty) for e in environments} == {(1, 1, False)}
+    assert len({e.git_revision for e in environments}) == 1
+    assert len({e.machine for e in environments}) == 1
 
 
 @pytest.mark.parametrize(("label", "heading"), SETTINGS.items())

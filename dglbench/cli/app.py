@@ -43,7 +43,7 @@ VERBS = {
     "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
     "list": Verb(
         "dglbench.cli.listing",
-        "List tasks, solvers, methods, and where they come from.",
+        "List tasks, solvers, layers, methods, and where they come from.",
         light=True,
     ),
 }

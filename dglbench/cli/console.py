@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
+from dglbench.words import rough_seconds
+
 __all__ = [
     "Tracker",
-    "duration",
     "err",
     "error",
     "note",
@@ -23,7 +24,6 @@ __all__ = [
     "print_json",
     "print_table",
     "progress",
-    "size",
     "warn",
 ]
 
@@ -124,7 +124,7 @@ def progress(title: str, total: float, *, every_s: float = 10.0) -> Iterator[Tra
     Notes and warnings printed meanwhile appear above the bar.
     """
     if not err.is_terminal:
-        yield _Lines(title, total, every_s)
+        yield _ProgressLines(title, total, every_s)
         return
     from rich import progress as rich_progress
 
@@ -152,7 +152,7 @@ class _Bar:
         self._bar.update(self._task, description=text)
 
 
-class _Lines:
+class _ProgressLines:
     """The same news for a log file: seldom, and only if there is some."""
 
     def __init__(
@@ -175,29 +175,8 @@ class _Lines:
         left = (now - self._start) * (self._total - self._done) / self._done
         note(
             f"{self._title}: {self._done:g} of {self._total:g} "
-            f"({self._done / self._total:.0%}), about {duration(left)} left"
+            f"({self._done / self._total:.0%}), about {rough_seconds(left)} left"
         )
 
     def describe(self, text: str) -> None:
         self._title = text
-
-
-def duration(seconds: float) -> str:
-    """Write seconds the way people say them."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"
-
-
-def size(count: int) -> str:
-    """Write a number of bytes the way people say them."""
-    amount, unit = float(count), "B"
-    for unit in ("B", "kB", "MB", "GB"):  # noqa: B007 - the last unit is used below
-        if amount < 1000:
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"

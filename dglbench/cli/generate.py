@@ -10,6 +10,7 @@ import typer
 
 from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
+from dglbench.words import size
 
 if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
@@ -87,7 +88,8 @@ def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
     from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
 
     if path.exists():
-        if stored_digest(path) == dataset_digest(dataset):
+        # A file of format 1 holds the same data under another digest.
+        if stored_digest(path) in {dataset_digest(dataset, version) for version in (1, 2)}:
             console.note(f"{path} holds this dataset already; it is left as it is.")
             return True
         if not force:
@@ -134,7 +136,7 @@ def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None)
         [
             ("shape", _shape(summary)),
             (
-                "optimal value",
+                "optimal value" if summary.sense == "maximise" else "least cost",
                 f"mean {summary.optimal_value_mean:.5g}, sd {summary.optimal_value_sd:.4g}{over}",
             ),
             (
@@ -148,7 +150,7 @@ def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None)
                 f"{summary.nonunique_share:.1%} of instances (over {summary.duals_checked} of "
                 f"{summary.instances} instances)",
             ),
-            ("file", f"{path}, {console.size(path.stat().st_size)}"),
+            ("file", f"{path}, {size(path.stat().st_size)}"),
             *([] if plot is None else [("plot", str(plot))]),
         ],
         caption=f"solved with the {summary.solver} solver",

@@ -13,15 +13,17 @@ from dglbench.cli import console
 
 __all__ = ["run"]
 
+_KINDS = ("tasks", "solvers", "layers", "methods")
+
 
 def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
-    """List tasks, solvers and methods, their options, and the packages they come from."""
+    """List tasks, solvers, layers and methods, their options, and the packages they come from."""
     document = _catalogue()
-    for entry in document["tasks"] + document["methods"]:
+    for entry in (entry for kind in _KINDS for entry in document[kind]):
         if entry["error"]:
             console.warn(
                 f"{entry['name']} ({entry['origin']}) cannot be used: {entry['error']}; "
@@ -36,17 +38,17 @@ def run(
 def _catalogue() -> dict[str, Any]:
     """Collect everything as a JSON-ready document; nothing heavy is imported for it."""
     from dglbench import __version__
-    from dglbench.solvers import FAMILIES
 
     return {
         "version": __version__,
         "tasks": [_describe(p, "Settings") for p in plugins.plugins(plugins.TASKS)],
-        "solvers": [{"name": name, "summary": text} for name, text in FAMILIES.items()],
+        "solvers": [_describe(p) for p in plugins.plugins(plugins.SOLVERS)],
+        "layers": [_describe(p) for p in plugins.plugins(plugins.LAYERS)],
         "methods": [_describe(p, "Options") for p in plugins.plugins(plugins.METHODS)],
     }
 
 
-def _describe(plugin: plugins.Plugin, options_name: str) -> dict[str, Any]:
+def _describe(plugin: plugins.Plugin, options_name: str | None = None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": plugin.name,
         "origin": plugin.origin,
@@ -61,8 +63,9 @@ def _describe(plugin: plugins.Plugin, options_name: str) -> dict[str, Any]:
         doc = (inspect.getdoc(plugin.target) or "").partition("\n")[0]
         entry["summary"] = getattr(plugin.target, "summary", doc)
         entry["sizes"] = list(getattr(plugin.target, "sizes", ()))
-        described = options.describe(getattr(plugin.target, options_name))
-        entry["options"] = [info._asdict() for info in described]
+        if options_name is not None:
+            described = options.describe(getattr(plugin.target, options_name))
+            entry["options"] = [info._asdict() for info in described]
     except Exception as error:  # a plugin may be malformed in any way; it is named, not fatal
         entry["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
     return entry
@@ -80,11 +83,12 @@ def _render(document: dict[str, Any]) -> None:
     for task in document["tasks"]:
         if task["options"]:
             _render_options(f"Settings of {task['name']} (--set name=value)", task["options"])
-    console.print_table(
-        ("solver", "what it is"),
-        [(solver["name"], solver["summary"]) for solver in document["solvers"]],
-        title="Solvers (--solver)",
-    )
+    for kind, title in (("solvers", "Solvers (--solver)"), ("layers", "Layers (for methods)")):
+        console.print_table(
+            (kind.removesuffix("s"), "from", "what it is"),
+            [(*_name_cells(entry), _summary(entry)) for entry in document[kind]],
+            title=title,
+        )
     console.print_table(
         ("method", "options", "from", "what it is"),
         [
@@ -101,10 +105,10 @@ def _render(document: dict[str, Any]) -> None:
         _render_options("Options of methods", shared)
 
 
-def _name_cells(entry: dict[str, Any], detail: str) -> tuple[Any, ...]:
+def _name_cells(entry: dict[str, Any], *details: str) -> tuple[Any, ...]:
     if entry["error"]:
-        return Text(f"{entry['name']} ✗", style="red"), "-", entry["origin"]
-    return entry["name"], detail, entry["origin"]
+        return Text(f"{entry['name']} ✗", style="red"), *("-" for _ in details), entry["origin"]
+    return entry["name"], *details, entry["origin"]
 
 
 def _summary(entry: dict[str, Any]) -> Text | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,10 @@ from rich.text import Text
 
 from dglbench.cli import console
 from dglbench.errors import RunError
+from dglbench.runs.record import Summary
 from dglbench.runs.schemas import PHASES, PURPOSES
+from dglbench.runs.store import read_record
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,19 +44,22 @@ def live_run(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
 
 def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
     """Print a finished run and return its state."""
-    status, spec, phases = _read(folder)
+    try:
+        record, phases = read_record(folder), _phase_seconds(folder / "timing.parquet")
+    except (RunError, OSError, ValueError) as error:
+        raise RunError(f"{folder} is damaged ({error}); --force redoes the run.") from error
     if as_json:
-        document = {"run": str(folder), "existed": existed, "spec": spec, **status}
+        document = {"run": str(folder), "existed": existed, **record.document()}
         console.print_json({**document, "seconds_by_phase": phases})
-        return str(status["status"])
-    identity = spec["identity"]
-    title = f"{identity['task']}-{identity['settings']['n']}, seed {identity['seed']}"
-    chosen = ", ".join(f"{key} {value}" for key, value in identity["options"].items())
+        return record.state
+    identity, summary = record.identity, record.summary
+    chosen = ", ".join(f"{key} {value}" for key, value in identity.options.items())
     console.print_table(
         ["", "selected epoch", "start"],
-        _outcome_rows(status),
-        title=f"{identity['method']} on {title} ({chosen}; solver {identity['solver']})",
-        caption=_caption(status),
+        _outcome_rows(summary),
+        title=f"{identity.method} on {identity.setting}, seed {identity.seed} ({chosen}; "
+        f"solver {identity.solver})",
+        caption=_caption(summary),
         right=("selected epoch", "start"),
     )
     console.print_table(
@@ -61,26 +67,18 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         [["", *(f"{phases[name]:.3f}" for name in PHASES), f"{sum(phases.values()):.3f}"]],
         right=(*PHASES, "total"),
     )
-    solves = status.get("solves", {})
+    solves = summary.solves if summary else {}
     console.print_table(
         ["instances solved", *PURPOSES],
         [["", *(f"{solves.get(name, 0):,}" for name in PURPOSES)]],
         right=PURPOSES,
     )
-    if status["status"] != "done":
-        console.warn(f"the run ended as {status['status']}: {status.get('message')}")
+    for name, value in record.notes.items():
+        console.note(f"{name.replace('_', ' ')}: {value}")
+    if record.state != "done":
+        console.warn(f"the run ended as {record.state}: {record.status.message}")
     console.note(f"logs: {folder}")
-    return str(status["status"])
-
-
-def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, float]]:
-    try:
-        status = json.loads((folder / "status.json").read_text("utf-8"))
-        spec = json.loads((folder / "spec.json").read_text("utf-8"))
-        phases = _phase_seconds(folder / "timing.parquet")
-    except (OSError, ValueError) as error:
-        raise RunError(f"{folder} is damaged ({error}); --force redoes the run.") from error
-    return status, spec, phases
+    return record.state
 
 
 def _phase_seconds(file: Path) -> dict[str, float]:
@@ -92,34 +90,35 @@ def _phase_seconds(file: Path) -> dict[str, float]:
     return {name: float(sum(table[f"{name}_s"].to_pylist())) for name in PHASES}
 
 
-def _outcome_rows(status: dict[str, Any]) -> list[list[Any]]:
-    selected, warm = status.get("selected"), status.get("warm_start") or {}
-    if selected is None:
+def _outcome_rows(summary: Summary | None) -> list[list[Any]]:
+    if summary is None or summary.selected is None:
         return [["test relative regret", "–", "–"]]
-    test, val = selected["test"], selected["val"]
-    low, high = test["relative_regret_ci"]
-    start = {split: warm.get(f"{split}_relative_regret") for split in ("test", "val")}
+    selected, warm = summary.selected, summary.warm_start
+    test, val = selected.test, selected.val
+    low, high = test.relative_regret_ci or (math.nan, math.nan)
     return [
         [
             Text("test relative regret", "bold"),
-            Text(f"{test['relative_regret']:.4f}  (95 %: {low:.4f} – {high:.4f})", "bold"),
-            _figure(start["test"]),
+            Text(f"{test.relative_regret:.4f}  (95 %: {low:.4f} – {high:.4f})", "bold"),
+            _figure(warm.test_relative_regret if warm else None),
         ],
-        ["validation relative regret", f"{val['relative_regret']:.4f}", _figure(start["val"])],
-        ["test pooled regret", f"{test['pooled_regret']:.4f}", ""],
-        ["test MSE", f"{test['mse']:.4g}", ""],
-        ["epoch", f"{selected['epoch']} of {status['epochs_run']}", "0"],
-        ["training seconds by then", f"{selected['elapsed_s']:.3f}", ""],
+        [
+            "validation relative regret",
+            f"{val.relative_regret:.4f}",
+            _figure(warm.val_relative_regret if warm else None),
+        ],
+        ["test pooled regret", f"{test.pooled_regret:.4f}", ""],
+        ["test MSE", f"{test.mse:.4g}", ""],
+        ["epoch", f"{selected.epoch} of {summary.epochs_run}", "0"],
+        ["training seconds by then", f"{selected.elapsed_s:.3f}", ""],
     ]
 
 
-def _caption(status: dict[str, Any]) -> str:
-    warm = status.get("warm_start")
+def _caption(summary: Summary | None) -> str:
+    warm = summary.warm_start if summary else None
     if warm is None:
         return "start: no warm start"
-    return (
-        f"start: the two-stage warm start ({warm['epochs']} epochs, {warm['seconds']:.2f} s, apart)"
-    )
+    return f"start: the two-stage warm start ({warm.epochs} epochs, {warm.seconds:.2f} s, apart)"
 
 
 def _figure(value: float | None) -> str:
@@ -135,7 +134,7 @@ def _live_table(progress: Progress) -> Table:
         f"epoch {progress.epoch}/{progress.epochs}",
         f"loss {progress.loss:.5g}",
         f"validation regret {progress.val_regret:.4f} (best {progress.best_val_regret:.4f})",
-        f"about {console.duration(left)} left",
+        f"about {rough_seconds(left)} left",
     )
     seconds = "  ".join(f"{name} {progress.phases[name]:.2f}" for name in PHASES)
     solves = "  ".join(f"{name} {count:,}" for name, count in progress.solves.items() if count)
@@ -159,7 +158,7 @@ def _line_watcher() -> Callable[[Progress], None]:
         console.note(
             f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.5g}, validation "
             f"regret {progress.val_regret:.4f}, {progress.elapsed_s:.2f} s of training, about "
-            f"{console.duration(left)} left"
+            f"{rough_seconds(left)} left"
         )
 
     return watch

@@ -50,7 +50,10 @@ def run(
         typer.Option(metavar="KEY=VALUE", help="Method option; method.key for one method."),
     ] = None,
     solver: Annotated[
-        str | None, typer.Option(help="Solver family: ortools or batched.  [default: ortools]")
+        str | None,
+        typer.Option(
+            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+        ),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the data.", rich_help_panel=_PROTOCOL)
@@ -85,6 +88,14 @@ def run(
     scheduler: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Dask scheduler to run on.", rich_help_panel=_HOW),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who makes the runs.  [default: dask with --jobs or --scheduler, else in-process]",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     retry_failed: Annotated[
         bool,
@@ -137,6 +148,7 @@ def run(
         outcome = run_sweep(
             planned,
             listener,
+            executor=executor,
             jobs=jobs,
             scheduler=scheduler,
             retry_failed=retry_failed,

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dglbench.cli import console
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
@@ -36,6 +37,8 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
                 **{name: row.counts[name] for name in _PLAN_COLUMNS},
                 "seconds": row.seconds,
                 "run_ids": [spec.run_id for spec in row.group.specs],
+                "damage": dict(row.damaged),
+                "made_with": dict(row.upgrades),
             }
             for row in rows
         ]
@@ -64,9 +67,9 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
     )
     at_once = f" with {jobs} at once" if jobs > 1 else ""
     time_text = (
-        f"about {console.duration(seconds)}{at_once}"
+        f"about {rough_seconds(seconds)}{at_once}"
         if not unknown
-        else f"about {console.duration(seconds)}{at_once} and {unknown} runs of unknown time"
+        else f"about {rough_seconds(seconds)}{at_once} and {unknown} runs of unknown time"
         if seconds
         else "time unknown: no finished runs here to go by"
     )
@@ -76,6 +79,14 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
             f"{counts['stale']} were made by other code (stale): they stay as they are and are "
             "run again."
         )
+    for run_id, problem in {k: v for row in rows for k, v in row.damaged.items()}.items():
+        console.warn(f"{run_id} is run again: {problem}.")
+    upgrades: Counter[str] = sum((row.upgrades for row in rows), Counter())
+    for changes, count in upgrades.items():
+        console.note(
+            f"{count} were made with {changes}: they are kept, and the report ranks no seconds "
+            "across them; another --out makes them again."
+        )
     if counts["failed"] and not retry_failed:
         console.note(f"{counts['failed']} failed before; --retry-failed runs them again.")
 
@@ -83,7 +94,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
 def _plan_time(row: PlanRow) -> str:
     if not row.to_run:
         return ""
-    return "unknown" if row.seconds is None else console.duration(row.seconds)
+    return "unknown" if row.seconds is None else rough_seconds(row.seconds)
 
 
 def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
@@ -92,10 +103,10 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
 
     code = _exit_code(outcome)
     wrong = [
-        (result.spec.run_id, result.status)
+        record
         for search in outcome.searches
-        for result in search.results.values()
-        if result.status["status"] != "done"
+        for record in search.results.values()
+        if record.state != "done"
     ]
     config = config_path(plan.sweep, plan.out)
     if as_json:
@@ -103,8 +114,8 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
             {**group_entry(s), **_figures(s), "complete": s.complete} for s in outcome.searches
         ]
         failures = [
-            {"run_id": run_id, "status": status["status"], "message": status.get("message")}
-            for run_id, status in wrong
+            {"run_id": record.run_id, "status": record.state, "message": record.status.message}
+            for record in wrong
         ]
         document = {"out": str(plan.out), "config": str(config), "search": plan.sweep.search}
         tail = {"groups": groups, "not_done": failures, "exit_code": code}
@@ -112,8 +123,8 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         return code
     for (name, seed), searches in groupby(outcome.searches, _unit_key):
         _unit_table(f"{name}, seed {seed}", list(searches))
-    for run_id, status in wrong:
-        console.warn(f"{run_id} ended as {status['status']}: {status.get('message')}")
+    for record in wrong:
+        console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
     console.note(f"runs: {', '.join(parts) or 'none'}; logs in {plan.out}; sweep kept as {config}")
     chosen = chosen_path(plan.sweep, plan.out)
@@ -121,10 +132,8 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         console.note(f"to time what was chosen alone: dglbench sweep --config {chosen}")
     if outcome.interrupted or outcome.stopped_early:
         console.note("the same command goes on where this one stopped.")
-    elif any(status["status"] in ("failed", "timeout") for _, status in wrong):
-        console.note(
-            "the tracebacks are in each run's status.json; --retry-failed runs them again."
-        )
+    elif any(record.state in ("failed", "timeout") for record in wrong):
+        console.note("the tracebacks are in each run's run.json; --retry-failed runs them again.")
     return code
 
 
@@ -136,28 +145,27 @@ def _exit_code(outcome: SweepEnd) -> int:
     """0 if every method has its run; a diverged configuration among others is an answer."""
     if outcome.interrupted:
         return 130
-    states = [r.status["status"] for search in outcome.searches for r in search.results.values()]
+    states = [r.state for search in outcome.searches for r in search.results.values()]
     failed = any(state in ("failed", "timeout", "interrupted") for state in states)
     return int(failed or any(search.chosen is None for search in outcome.searches))
 
 
 def _figures(search: GroupSearch) -> dict[str, Any]:
-    selected = search.chosen.status["selected"] if search.chosen else None
+    selected = search.chosen.selected if search.chosen else None
     return {
-        "validation_regret": selected["val"]["relative_regret"] if selected else None,
-        "test_regret": selected["test"]["relative_regret"] if selected else None,
+        "validation_regret": selected.val.relative_regret if selected else None,
+        "test_regret": selected.test.relative_regret if selected else None,
     }
 
 
 def _unit_table(title: str, searches: list[GroupSearch]) -> None:
-    right = ("validation", "test", "seconds", "solver calls", "configurations")
+    right = ("validation", "test", "seconds", "solver calls", "epochs", "configurations")
     rows = []
     for search in searches:
         chosen, budget = search.chosen, search.budget()
         figures = _figures(search)
-        status = chosen.status if chosen else {}
-        solves = status.get("solves") or {}
-        states = Counter(str(r.status["status"]) for r in search.results.values())
+        summary = chosen.summary if chosen else None
+        states = Counter(record.state for record in search.results.values())
         rows.append(
             [
                 search.group.method,
@@ -165,16 +173,15 @@ def _unit_table(title: str, searches: list[GroupSearch]) -> None:
                 or "not run",
                 _regret(figures["validation_regret"]),
                 _regret(figures["test_regret"]),
-                f"{status['train_s']:.2f}" if chosen else "",
-                f"{sum(solves.get(k, 0) for k in ('label', 'train', 'refresh')):,}"
-                if chosen
-                else "",
+                f"{summary.train_s:.2f}" if summary else "",
+                f"{summary.training_solves:,}" if summary else "",
+                chosen.identity.protocol["epochs"] if chosen else "",
                 budget["configurations"],
             ]
         )
     columns = ["method", "status", *right]
-    if all(row[-1] == 1 for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if all(row[-1] == 1 for row in rows):  # nothing was searched: all had the same epochs
+        columns, rows = columns[:-2], [row[:-2] for row in rows]
     console.print_table(columns, rows, title=f"{title}: relative regret", right=right)
 
 

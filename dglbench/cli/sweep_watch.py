@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from dglbench.cli import console
+from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dglbench.runs.store import RunSpec
+    from dglbench.runs.record import RunRecord
     from dglbench.sweep.jobs import Job, Listener, News
+    from dglbench.training.spec import RunSpec
 
 __all__ = ["watching"]
 
@@ -60,7 +62,7 @@ class _Silent:
     def news(self, key: str, news: News) -> None:
         pass
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         self.counts[state] += 1
 
     def left(self, seconds: float | None) -> None:
@@ -72,7 +74,7 @@ class _Silent:
     def _summary(self) -> str:
         ended = sum(self.counts.values())
         parts = "".join(f", {count} {state}" for state, count in sorted(self.counts.items()))
-        left = f", about {console.duration(self.left_s)} left" if self.left_s else ""
+        left = f", about {rough_seconds(self.left_s)} left" if self.left_s else ""
         return f"{ended} of {self.total} runs{parts}{left}"
 
 
@@ -98,17 +100,16 @@ class _Lines(_Silent):
                 f"{key}: epoch {news.epoch}/{news.epochs}, validation regret {news.val_regret:.4f}"
             )
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
+        super().ended(spec, state, record)
         if state == "skipped":
             return
         self._last = time.monotonic()
-        selected = status.get("selected")
         result = (
-            f"validation regret {selected['val']['relative_regret']:.4f}, "
-            f"{status['train_s']:.2f} s of training"
-            if selected
-            else str(status.get("message"))
+            f"validation regret {record.selected.val.relative_regret:.4f}, "
+            f"{record.summary.train_s:.2f} s of training"
+            if record.selected and record.summary
+            else str(record.status.message)
         )
         console.note(f"{spec.run_id} {state}: {result} ({self._summary()})")
 
@@ -130,15 +131,15 @@ class _Live(_Silent):
         else:
             self._running = dict(self._running)
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
-        super().ended(spec, state, status)
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
+        super().ended(spec, state, record)
         self._running = {
             key: value
             for key, value in self._running.items()
             if key != spec.run_id and not value[0].is_warm_start
         }
         if state not in ("done", "skipped"):
-            console.warn(f"{spec.run_id} ended as {state}: {status.get('message')}")
+            console.warn(f"{spec.run_id} ended as {state}: {record.status.message}")
 
     def left(self, seconds: float | None) -> None:
         super().left(seconds)
@@ -159,7 +160,7 @@ class _Live(_Silent):
         left = ""
         if self.left_s is not None and ended < self.total:
             passed = time.monotonic() - self._told_at
-            left = f"about {console.duration(max(self.left_s - passed, 0.0))} left"
+            left = f"about {rough_seconds(max(self.left_s - passed, 0.0))} left"
         bar = ProgressBar(total=max(self.total, 1), completed=ended, width=30)
         head.add_row(bar, f"{ended}/{self.total}", counts, left)
         body = Table.grid(padding=(0, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +15,19 @@ __all__ = ["run"]
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="Task to train on; see dglbench list.")],
+    task: Annotated[
+        str | None, typer.Argument(help="Task to train on; see dglbench list.", show_default=False)
+    ] = None,
     method: Annotated[
-        str, typer.Option(help="two-stage, spo, qptl, dgl-none, dgl-auto, dgl-5, …")
-    ] = "dgl-1",
+        str | None,
+        typer.Option(help="two-stage, spo, qptl, dgl-none, dgl-auto, dgl-5, …  [default: dgl-1]"),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Run again what this run was; options given beside it win."
+        ),
+    ] = None,
     n: Annotated[int | None, typer.Option(help="Size of an instance.")] = None,
     seed: Annotated[int | None, typer.Option(help="Data seed.  [default: 25]")] = None,
     set_: Annotated[
@@ -34,7 +44,12 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any other method option.")
     ] = None,
-    solver: Annotated[str, typer.Option(help="Solver family: ortools or batched.")] = "ortools",
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+        ),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Instances per step.")] = None,
     patience: Annotated[
@@ -42,9 +57,16 @@ def run(
     ] = None,
     evaluate_every: Annotated[int | None, typer.Option(help="Epochs between evaluations.")] = None,
     warm_start: Annotated[
-        bool, typer.Option(help="Start from the shared MSE-trained predictor.")
-    ] = True,
-    threads: Annotated[int, typer.Option(help="Threads of torch and the solvers.")] = 1,
+        bool | None,
+        typer.Option(
+            "--warm-start/--no-warm-start",
+            help="Start from the shared MSE-trained predictor.  [default: warm-start]",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of torch and the solvers.  [default: 1]")
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Stop the run after this many seconds.")
     ] = None,
@@ -58,10 +80,21 @@ def run(
     """
     from dglbench import options
     from dglbench.cli.run_display import live_run, show_run
-    from dglbench.training.run import run_once
+    from dglbench.runs.store import read_record
+    from dglbench.training.run import RunRequest, run_once
+    from dglbench.training.run import like as request_like
 
     flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
-    given = {name: value for name, value in flags.items() if value is not None}
+    settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
+    if n is not None and "n" in settings:
+        raise OptionError("--n and --set n= are the same setting; give one of them.")
+    if data is not None and (n is not None or seed is not None or set_):
+        raise OptionError("--data brings its own settings; leave out --n, --seed and --set.")
+    if like is None and task is None:
+        raise OptionError("name a task, such as matching, or a run to repeat with --like.")
+    if like is not None and task is not None:
+        raise OptionError(f"--like names the task already; leave out {task}.")
+    base = request_like(like) if like else RunRequest(str(task), "dgl-1")
     protocol = {
         "epochs": epochs,
         "batch_size": batch_size,
@@ -69,30 +102,29 @@ def run(
         "evaluate_every": evaluate_every,
         "warm_start": warm_start,
     }
-    if data is not None and (n is not None or seed is not None or set_):
-        raise OptionError("--data brings its own settings; leave out --n, --seed and --set.")
-    settings: dict[str, Any] = options.parse_assignments(set_ or [])
-    if n is not None and "n" in settings:
-        raise OptionError("--n and --set n= are the same setting; give one of them.")
-    if n is not None:
-        settings["n"] = n
+    other_method = method is not None and method != base.method
+    given = {**_given(flags), **options.parse_assignments(option or [])}
+    request = dataclasses.replace(
+        base,
+        method=method or base.method,
+        settings={**base.settings, **settings, **_given({"n": n})},
+        seed=base.seed if seed is None else seed,
+        data_file=data,
+        options=given if other_method else {**base.options, **given},
+        protocol={**base.protocol, **_given(protocol)},
+        solver=solver or base.solver,
+        threads=base.threads if threads is None else threads,
+        time_limit=time_limit,
+    )
+    same_data = like is not None and not (settings or n is not None or seed is not None)
+    expected = read_record(like).identity if like and same_data else None
     with live_run(quiet=json) as watch:
-        folder, existed = run_once(
-            task=task,
-            settings=settings,
-            seed=25 if seed is None else seed,
-            data_file=data,
-            method=method,
-            method_options={**given, **options.parse_assignments(option or [])},
-            protocol=protocol,
-            solver=solver,
-            threads=threads,
-            time_limit=time_limit,
-            out=out,
-            force=force,
-            watch=watch,
-        )
+        folder, existed = run_once(request, out, force=force, expected=expected, watch=watch)
     if existed:
         console.note(f"this run exists already: {folder}; --force redoes it.")
     state = show_run(folder, as_json=json, existed=existed)
     return {"done": 0, "interrupted": 130}.get(state, 1)
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flags.items() if value is not None}

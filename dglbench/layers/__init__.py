@@ -1,1 +1,5 @@
-"""Smooth decisions with a gradient, for methods that differentiate through the optimiser."""
+"""Smooth decisions with a gradient, one file each; found through the group ``dglbench.layers``."""
+
+from dglbench.layers.base import Layer, MeteredLayer
+
+__all__ = ["Layer", "MeteredLayer"]

@@ -1,5 +1,5 @@
 """Training methods, one file each; found through the entry-point group ``dglbench.methods``."""
 
-from dglbench.methods.base import Batch, Constraints, LearningRate, Method, Training
+from dglbench.methods.base import Batch, Constraints, LearningRate, Method, Snapshot, Training
 
-__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Training"]
+__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Training"]

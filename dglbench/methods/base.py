@@ -1,15 +1,18 @@
 """What every training method is: options, one preparation, a loss for a batch.
 
-A method knows a problem, a solver and predictions, never a task's name and
-never a clock: the solver it is handed counts and times itself. Values,
-predictions and labels are divided by the task's label scale before a method
-sees them, so that τ, α and μ mean the same on every task.
+A method knows a problem, a solver and predictions, never a task's name. The solver
+and the layers it is handed count and time themselves; what else it wants timed or
+counted it gives to the meter. Predictions and labels are option values to maximise
+(`Problem.values`), divided by the task's label scale before a method sees them, so
+that τ, α and μ mean the same on every task. Squared errors act on what is predicted:
+`Constraints.mse`.
 """
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
@@ -17,14 +20,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Gt
 from typing_extensions import Doc
 
-from dglbench.problem import Problem
+from dglbench.errors import SolverError
+from dglbench.methods.diagnostics import duals_row
+from dglbench.problem import Array, Problem
 
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.training.clock import MeteredLayer, MeteredSolver
+    from dglbench.layers import MeteredLayer
+    from dglbench.training.clock import EvaluationSolver, Meter, MeteredSolver
 
-__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Training"]
+__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Training"]
 
 LearningRate = Annotated[float, Gt(0), Doc("learning rate of Adam")]
 
@@ -38,21 +44,35 @@ class Batch(NamedTuple):
     """(B, G, S): ŷ, with gradient."""
     labels: torch.Tensor
     """(B, G, S): y."""
+    parameters: torch.Tensor | None = None
+    """(B, …): what was predicted, p̂, with gradient, in the shape of the task's labels."""
+    parameter_labels: torch.Tensor | None = None
+    """(B, …): p."""
 
 
 class Constraints:
-    """A problem's A, b and groups as tensors."""
+    """A problem's A, b and groups for tensors.
+
+    Where b or the mask differ by instance, `at` gives the constraints of a batch.
+    """
 
     def __init__(self, problem: Problem) -> None:
         import torch
 
         self.problem = problem
         # Copies: a Problem's arrays are read-only, which torch does not know of.
-        self.A = torch.tensor(problem.flat_A)
         self.b = torch.tensor(problem.b)
         self.mask = torch.tensor(problem.mask)
+        self.equality = torch.tensor(problem.equality)
         self.predicted = torch.tensor(problem.predicted)
         self.groups = problem.groups
+
+    @cached_property
+    def A(self) -> torch.Tensor:  # noqa: N802 - the paper's name
+        """A as a dense (M, G·S) matrix, for small problems only; see `usage` and `prices`."""
+        import torch
+
+        return torch.tensor(self.problem.flat_A)
 
     @cached_property
     def ragged(self) -> bool:
@@ -60,27 +80,86 @@ class Constraints:
         return not bool(self.mask.all())
 
     @cached_property
-    def _all_predicted(self) -> bool:
-        return bool(self.predicted.all())
+    def _counted(self) -> torch.Tensor:
+        import torch
+
+        return torch.tensor(self.problem.counted)
+
+    @cached_property
+    def _all_counted(self) -> bool:
+        return bool(self._counted.all())
+
+    def at(self, rows: torch.Tensor) -> Constraints:
+        """Return the constraints of these instances; itself where all instances share them."""
+        if not self.problem.varies:
+            return self
+        part = copy.copy(self)
+        for name in ("A", "ragged", "_counted", "_all_counted"):
+            part.__dict__.pop(name, None)
+        part.problem = self.problem.take(rows.numpy())
+        part.b = self.b[rows] if self.b.ndim == 2 else self.b
+        part.mask = self.mask[rows] if self.mask.ndim == 3 else self.mask
+        return part
 
     def usage(self, x: torch.Tensor) -> torch.Tensor:
         """A x for decisions (B, G, S), as (B, M)."""
-        return x.reshape(len(x), -1) @ self.A.T
+        used: torch.Tensor = self.problem.structure.usage(x)
+        return used
 
     def prices(self, duals: torch.Tensor) -> torch.Tensor:
         """Aᵀλ for duals (B, M), as (B, G, S)."""
-        return (duals @ self.A).reshape(len(duals), *self.mask.shape)
+        prices: torch.Tensor = self.problem.structure.prices(duals)
+        return prices
+
+    def curvature(self, soft: torch.Tensor) -> torch.Tensor:
+        """A J Aᵀ for soft decisions (B, G, S), as (B, M, M); see `Structure.curvature`."""
+        curvature: torch.Tensor = self.problem.structure.curvature(soft)
+        return curvature
 
     def padded_scores(self, scores: torch.Tensor) -> torch.Tensor:
         """Give padding a score of −∞, so that it is never chosen."""
-        return scores.masked_fill(~self.mask, -float("inf")) if self.ragged else scores
+        if not self.ragged:
+            return scores
+        self._check_count(scores)
+        return scores.masked_fill(~self.mask, -float("inf"))
 
-    def mse(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Mean squared error over the options whose value is predicted."""
+    def mse(
+        self, predictions: Batch | torch.Tensor, labels: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Mean squared error over what is predicted: of a batch, or of option values and labels."""
+        if isinstance(predictions, Batch):
+            return self.at(predictions.rows)._mse(*_predicted(predictions))
+        if labels is None:
+            raise SolverError("the mean squared error needs a batch, or predictions and labels.")
+        return self._mse(predictions, labels)
+
+    def _mse(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if tuple(predictions.shape[1:]) != self.problem.label_shape:
+            raise SolverError(
+                "this task predicts parameters, not option values, so the mean squared error "
+                "acts on them; call constraints.mse(batch)."
+            )
         error = predictions - labels
-        if not self._all_predicted:
-            error = error[:, self.predicted]
+        if not self._all_counted:
+            if self._counted.ndim == error.ndim:
+                self._check_count(error)
+                return error[self._counted].square().mean()
+            error = error[:, self._counted]
         return error.square().mean()
+
+    def _check_count(self, batch: torch.Tensor) -> None:
+        known = self.problem.instances
+        if known is not None and known != len(batch):
+            raise SolverError(
+                f"capacities or options differ by instance, and these constraints are of {known} "
+                f"instances, not of {len(batch)}; take constraints.at(batch.rows) first."
+            )
+
+
+def _predicted(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    if batch.parameters is None or batch.parameter_labels is None:
+        return batch.predictions, batch.labels
+    return batch.parameters, batch.parameter_labels
 
 
 @dataclass(frozen=True)
@@ -93,8 +172,39 @@ class Training:
     solver: MeteredSolver
     predict: Callable[[], torch.Tensor]
     """Current ŷ of every training instance, without gradient."""
-    quadratic_layer: Callable[[float], MeteredLayer]
-    """Build the differentiable layer with regularisation μ, counted and timed."""
+    meter: Meter
+    """Times (``phase``) and counts (``count``) anything of the method's own."""
+    layer: Callable[..., MeteredLayer]
+    """``layer(name, **options)`` builds one of the method's `layers`, counted and timed."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a method is shown at every evaluation, off the clock, to say how it fares.
+
+    All in scaled units; V is the number of validation instances.
+    """
+
+    epoch: int
+    constraints: Constraints
+    """Of the training instances."""
+    predict: Callable[[], torch.Tensor]
+    """ŷ of every training instance, (K, G, S)."""
+    refreshed: int
+    """Training instances solved for ``refresh`` in the last epoch, or at set-up."""
+    val_constraints: Constraints
+    """Of the validation instances; the same where all instances share them."""
+    val_labels: torch.Tensor
+    """(V, G, S): y."""
+    val_predictions: torch.Tensor
+    """(V, G, S): ŷ."""
+    val_regret: Array
+    """(V,): how much worse f is than f*."""
+    solver: EvaluationSolver
+    """The exact solver of the evaluation, for ``rows`` of training instances; its answers are
+    counted as ``evaluate``."""
+    val_solver: EvaluationSolver
+    """The same, for ``rows`` of validation instances."""
 
 
 class Method(ABC):
@@ -105,6 +215,18 @@ class Method(ABC):
     """A frozen dataclass with at least ``lr``."""
     warm_starts: ClassVar[bool] = True
     """Whether runs begin at the shared MSE-trained predictor."""
+    layers: ClassVar[tuple[str, ...]] = ()
+    """The layers it uses, by name; their code is part of a run's identity."""
+    dual_rule: ClassVar[str | None] = None
+    """Which duals it uses, if not those of the run's solver; part of a run's spec."""
+
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """Say in one sentence why the method cannot serve a problem; None if it can.
+
+        Asked by ``--plan`` and before a run is written.
+        """
+        return None
 
     def __init__(self, options: Any) -> None:
         self.options = options
@@ -123,6 +245,14 @@ class Method(ABC):
     def current_duals(self) -> torch.Tensor | None:
         """Return the duals now in use, (K, M), if the method is guided by any."""
         return None
+
+    def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
+        """Return a row for each table the method has something to say in, without the epoch.
+
+        The tables are ``duals`` and ``bound`` of `dglbench.runs.schemas`.
+        """
+        duals = self.current_duals()
+        return {} if duals is None else {"duals": duals_row(snapshot, duals)}
 
     def problems(self) -> str | None:
         """Say what went wrong badly enough to end the run as failed, if anything did."""

@@ -1,7 +1,8 @@
 """What dual-guided runs log beside their regret, all of it off the clock.
 
 `dual_health` says how stale the duals in use are and where they mislead;
-`regret_bound` is the right-hand side of the paper's Theorem 1.
+`regret_bound` is the right-hand side of the paper's Theorem 1. `duals_row` and
+`bound_row` make of them what `Method.diagnostics` returns.
 """
 
 from __future__ import annotations
@@ -10,15 +11,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dglbench.methods.dgl import soft_decisions
+from dglbench.methods.decisions import broken_rows, hard_decisions, soft_decisions
 from dglbench.problem import Array
 
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.methods.base import Constraints
+    from dglbench.methods.base import Constraints, Snapshot
 
-__all__ = ["dual_health", "regret_bound", "soft_to_hard_gap"]
+__all__ = ["bound_row", "dual_health", "duals_row", "regret_bound", "soft_to_hard_gap"]
+
+
+def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
+    """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation an instance."""
+    predictions = snapshot.predict()
+    relaxed = snapshot.solver.relax(predictions, rows=range(len(predictions)))
+    optimal = (predictions * relaxed).sum(dim=(1, 2))
+    return {
+        **dual_health(snapshot.constraints, predictions, duals, optimal),
+        "share_refreshed": snapshot.refreshed / len(predictions),
+    }
+
+
+def bound_row(snapshot: Snapshot, label_duals: torch.Tensor, tau: float) -> dict[str, float | str]:
+    """Return the row of table ``bound`` on validation: one dual solve an instance.
+
+    ``label_duals`` are optimal for the validation labels, (V, M).
+    """
+    terms = regret_bound(
+        snapshot.val_constraints,
+        snapshot.val_labels,
+        snapshot.val_predictions,
+        label_duals,
+        snapshot.val_solver.duals(snapshot.val_predictions, rows=range(len(snapshot.val_labels))),
+        tau,
+    )
+    return {
+        "split": "val",
+        "regret": float(snapshot.val_regret.mean()),
+        **{name: float(values.mean()) for name, values in terms.items()},
+    }
 
 
 def dual_health(
@@ -29,22 +61,21 @@ def dual_health(
 ) -> dict[str, float]:
     """Say how stale the duals in use are for the current predictions, and where they mislead.
 
-    ``optimal`` is the value of each relaxation at the predictions. Any λ ≥ 0 gives
-    the upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and
-    only for them: the gap measures staleness by what it costs, and is the same
+    ``optimal`` is the value of each relaxation at the predictions; all are of the
+    instances that ``constraints`` are of. Any λ ≥ 0 (free on = rows) gives the
+    upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and only
+    for them: the gap measures staleness by what it costs, and is the same
     whichever of several optimal duals a solver takes.
     """
-    import torch
-
-    scores = constraints.padded_scores(predictions - constraints.prices(duals))
-    best, choice = scores.max(dim=-1, keepdim=True)
-    upper = duals @ constraints.b + best.sum(dim=(1, 2))
+    prices = constraints.prices(duals)
+    best = constraints.padded_scores(predictions - prices).max(dim=-1).values
+    upper = (duals * constraints.b).sum(dim=1) + best.sum(dim=1)
     gap = (upper - optimal).clamp_min(0.0) / optimal.abs().clamp_min(1e-12)
-    hard = torch.zeros_like(scores).scatter_(-1, choice, 1.0)
-    over = constraints.usage(hard) > constraints.b + 1e-9
+    hard = hard_decisions(predictions, prices, constraints)
+    broken = broken_rows(constraints.b - constraints.usage(hard), constraints)
     return {
         "dual_gap": float(gap.mean()),
-        "share_broken": float(over.any(dim=1).double().mean()),
+        "share_broken": float(broken.any(dim=1).double().mean()),
     }
 
 
@@ -55,7 +86,7 @@ def soft_to_hard_gap(scores: torch.Tensor, tau: float, constraints: Constraints)
     """
     import torch
 
-    sizes = constraints.mask.sum(dim=1).to(scores.dtype)
+    sizes = constraints.mask.sum(dim=-1).to(scores.dtype)
     if scores.shape[-1] == 1:
         return torch.zeros(len(scores), dtype=scores.dtype)
     top = constraints.padded_scores(scores).topk(2, dim=-1).values

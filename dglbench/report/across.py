@@ -8,19 +8,17 @@ all other methods have one. What is left out is always named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dglbench.errors import ReportError
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.palette import style
-from dglbench.report.words import listing, plural, title
+from dglbench.report.titles import listing, plural, title
+from dglbench.statistics import Numbers
 
-__all__ = ["Blocks", "Numbers", "average_ranks", "blocks", "check_baseline", "geometric_mean"]
-
-Numbers = npt.NDArray[Any]
+__all__ = ["Blocks", "average_ranks", "blocks", "check_baseline", "geometric_mean"]
 
 
 class Blocks(NamedTuple):

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from dglbench.report.hyperparameters import GIVEN, given_or_count
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.palette import method_order, style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, percent, seconds, text
-from dglbench.report.words import setting_cell
-from dglbench.runs.store import asked_hash
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
+from dglbench.report.titles import setting_cell
+from dglbench.words import percent, seconds
 
 __all__ = ["budget", "every_run", "stale_runs"]
 
@@ -106,8 +106,8 @@ def _of_runs(runs: Sequence[Run]) -> _Cost:
         configurations=len({repr(sorted(run.options.items())) for run in runs}),
         runs=len(runs),
         unfinished=sum(run.state != "done" for run in runs),
-        train_s=sum(_seconds(run) or 0.0 for run in runs),
-        solves=sum(_solves(run) for run in runs),
+        train_s=sum(run.train_s or 0.0 for run in runs),
+        solves=sum(run.training_solves for run in runs),
         alike=len({run.conditions for run in runs}) == 1,
         source="folder",
     )
@@ -131,11 +131,11 @@ def stale_runs(report: Report) -> set[str]:
     """Return the ids of runs that were made again later by other code."""
     versions: dict[str, list[Run]] = {}
     for run in report.done:
-        versions.setdefault(asked_hash(run.identity), []).append(run)
+        versions.setdefault(run.identity.asked, []).append(run)
     stale = set()
     for same in versions.values():
         # As in load: sorted by when they finished, the last one stands.
-        ordered = sorted(same, key=lambda run: str(run.status.get("finished", "")))
+        ordered = sorted(same, key=lambda run: run.finished)
         stale |= {run.run_id for run in ordered[:-1]}
     return stale
 
@@ -176,7 +176,6 @@ _TONES: Mapping[str, Tone] = {"chosen": "best", "done": "", "stale": "muted"}
 
 
 def _run_row(run: Run, state: str) -> tuple[Cell, ...]:
-    spent, epochs = _seconds(run), run.status.get("epochs_run")
     # Test is looked at for the chosen configuration only.
     test = run.test_regret if state == "chosen" else math.nan
     return (
@@ -186,8 +185,8 @@ def _run_row(run: Run, state: str) -> tuple[Cell, ...]:
         Cell(state, state, _TONES.get(state, "bad")),
         _regret(run.val_regret),
         _regret(test),
-        count(epochs if isinstance(epochs, int) else None),
-        NOTHING if spent is None else Cell(seconds(spent), spent),
+        count(run.epochs_run),
+        NOTHING if run.train_s is None else Cell(seconds(run.train_s), run.train_s),
         text((run.message or "").strip().partition("\n")[0]),
     )
 
@@ -205,15 +204,3 @@ def _unreadable_row(item: Unreadable) -> tuple[Cell, ...]:
 
 def _regret(value: float) -> Cell:
     return Cell(percent(value), value) if math.isfinite(value) else NOTHING
-
-
-def _seconds(run: Run) -> float | None:
-    value = run.status.get("train_s")
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _solves(run: Run) -> int:
-    counts = run.status.get("solves")
-    if not isinstance(counts, Mapping):
-        return 0
-    return sum(int(value) for name, value in counts.items() if name != "evaluate")

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.across import Numbers
 from dglbench.report.load import Report, Run
-from dglbench.report.logged import code_version
-from dglbench.report.pairwise import LEVEL, RESAMPLES, Difference, Pairs
+from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, percent, text
-from dglbench.report.words import plural, setting_cell
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, text
+from dglbench.report.titles import plural, setting_cell
+from dglbench.statistics import LEVEL, RESAMPLES, Numbers, percentile_interval
 from dglbench.streams import stream
+from dglbench.words import percent
 
 __all__ = ["Ratio", "changes", "epoch_ratio"]
 
@@ -79,9 +79,8 @@ def epoch_ratio(before: Numbers | None, after: Numbers | None) -> Ratio | None:
     for name, epochs in (("before", before), ("after", after)):
         generator = stream(0, "report", "changes", name)
         means.append(generator.choice(epochs, (RESAMPLES, len(epochs))).mean(axis=1))
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(means[1] / np.maximum(means[0], 1e-12), [tail, 1 - tail])
-    return Ratio(float(after.mean() / before.mean()), float(low), float(high))
+    interval = percentile_interval(means[1] / np.maximum(means[0], 1e-12))
+    return Ratio(float(after.mean() / before.mean()), *interval)
 
 
 _COLUMNS = (
@@ -146,13 +145,13 @@ def _epochs(report: Report) -> dict[str, Numbers]:
 def _unlike(first: Run, second: Run) -> list[str]:
     """Name what differs: options, code, conditions, versions of libraries."""
     words = _differing(first.options, second.options)
-    if code_version(first) != code_version(second):
+    if first.identity.source != second.identity.source:
         words.append("code")
     for name in first.conditions._fields:
         one, two = getattr(first.conditions, name), getattr(second.conditions, name)
-        if one != two:
+        if one != two and name != "libraries":  # named one by one below
             words.append(name if name == "machine" else f"{name} {one} → {two}")
-    versions = [dict(run.environment.get("versions") or {}) for run in (first, second)]
+    versions = [dict(run.environment.versions) for run in (first, second)]
     return words + _differing(*versions)
 
 

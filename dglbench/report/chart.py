@@ -15,7 +15,7 @@ from dglbench.report.curves import curves, reference_regret
 from dglbench.report.load import Report
 from dglbench.report.palette import on_dark, style
 from dglbench.report.seeds import families
-from dglbench.report.words import title, without_seed
+from dglbench.report.titles import title, without_seed
 
 __all__ = ["chart_data", "runtime", "specification"]
 

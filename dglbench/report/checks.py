@@ -10,8 +10,10 @@ those that compare settings in `trends`.
 from __future__ import annotations
 
 import fnmatch
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from typing_extensions import Doc
@@ -19,9 +21,9 @@ from typing_extensions import Doc
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import percent
 from dglbench.report.time_to_regret import Reach
-from dglbench.report.words import listing, title
+from dglbench.report.titles import listing, title
+from dglbench.words import percent
 
 __all__ = [
     "Evidence",
@@ -29,6 +31,7 @@ __all__ = [
     "Improves",
     "Lowest",
     "Outcome",
+    "SettingCheck",
     "large",
     "matching_runs",
     "most",
@@ -95,8 +98,23 @@ def most(outcomes: Sequence[bool]) -> bool:
     return sum(outcomes) * 2 > len(outcomes)
 
 
+class SettingCheck(ABC):
+    """A check that looks at every setting, or at those of the sizes that count."""
+
+    sizes: Mapping[str, int] = MappingProxyType({})
+
+    def findings(self, evidence: Evidence) -> list[Finding]:
+        """Return what each setting has to say."""
+        units = evidence.report.units
+        return [self._of(evidence, unit) for unit in units if large(unit, self.sizes)]
+
+    @abstractmethod
+    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
+        """Look at one setting."""
+
+
 @dataclass(frozen=True)
-class Lowest:
+class Lowest(SettingCheck):
     """``method`` has the lowest test regret, beyond the bootstrap interval, on large instances."""
 
     method: Annotated[str, Doc("the method said to be lowest")]
@@ -112,12 +130,6 @@ class Lowest:
             f"95 % interval of the difference on the same test instances excludes 0."
             f"{sizes_words(self.sizes)}"
         )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting that is large enough."""
-        return [
-            self._of(evidence, unit) for unit in evidence.report.units if large(unit, self.sizes)
-        ]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run = evidence.run(unit, self.method)
@@ -140,7 +152,7 @@ class Lowest:
 
 
 @dataclass(frozen=True)
-class Improves:
+class Improves(SettingCheck):
     """Some of ``methods`` have a lower test regret than ``against``, and none a higher one.
 
     Lower and higher beyond the bootstrap interval of the paired difference.
@@ -156,10 +168,6 @@ class Improves:
             f"at least one of {names(self.methods)} is below {name(self.against)}'s test regret "
             "and none above it, by 95 % intervals of the difference on the same test instances."
         )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         base = evidence.run(unit, self.against)

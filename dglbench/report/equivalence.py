@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.errors import ReportError
-from dglbench.report.across import Numbers, blocks, check_baseline
+from dglbench.report.across import blocks, check_baseline
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet
+from dglbench.statistics import Numbers
 from dglbench.streams import stream
 
 __all__ = ["BAND", "FEW", "Probabilities", "equivalence", "probabilities"]

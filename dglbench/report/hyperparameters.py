@@ -11,7 +11,7 @@ from dglbench.plugins import find_method, find_task
 from dglbench.report.load import Report, Run
 from dglbench.report.palette import style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, text
-from dglbench.report.words import setting_cell
+from dglbench.report.titles import setting_cell
 
 __all__ = ["GIVEN", "given_or_count", "selected"]
 
@@ -65,7 +65,6 @@ _COLUMNS = (
 def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell, ...]:
     fixed = _fixed_by_name(run.method)
     others = {name: value for name, value in run.options.items() if name not in {*_NAMED, *fixed}}
-    epochs = run.status.get("epochs_run")
     return (
         setting_cell(run.unit),
         Cell(style(run.method).label, run.method),
@@ -73,7 +72,7 @@ def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell,
         *(_number(paper.get(name)) for name in _NAMED),
         text(", ".join(f"{name} {value}" for name, value in others.items())),
         count(run.selected_epoch),
-        count(int(epochs) if isinstance(epochs, int) else None),
+        count(run.epochs_run),
         given_or_count(configurations),
     )
 

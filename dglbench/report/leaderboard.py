@@ -9,20 +9,10 @@ from dglbench.report.commands import retime
 from dglbench.report.load import Comparability, Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.sheet import (
-    NOTHING,
-    Cell,
-    Column,
-    Sheet,
-    Tone,
-    count,
-    percent,
-    ratio,
-    seconds,
-    text,
-)
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup, best_run
-from dglbench.report.words import setting_cell, title
+from dglbench.report.titles import setting_cell, title
+from dglbench.words import percent, ratio, seconds
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
 
@@ -94,7 +84,16 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
             continue
         runs = [standing.run for standing in board[unit.label]]
         verdict = Comparability.of(unit, runs)
-        rows += [_row(unit, standing, verdict.comparable) for standing in board[unit.label]]
+        unlike = verdict.unlike_libraries
+        rows += [
+            _row(unit, standing, verdict.comparable, standing.run.run_id in unlike)
+            for standing in board[unit.label]
+        ]
+        if unlike:
+            notes.append(
+                f"‡ {title(unit)}: made with other versions of the numerical libraries than most "
+                "of its rows; the regret may differ for that alone."
+            )
         if not verdict.comparable:
             notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
         notes += _unequal_protocols(unit, runs)
@@ -118,11 +117,11 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     differing = sorted(
         name
         for name in ("epochs", "batch_size", "patience", "evaluate_every")
-        if len({repr(run.identity["protocol"].get(name)) for run in runs}) > 1
+        if len({repr(run.protocol.get(name)) for run in runs}) > 1
     )
     for run in runs:
         words = ", ".join(
-            f"{name.replace('_', ' ')} {run.identity['protocol'].get(name)}" for name in differing
+            f"{name.replace('_', ' ')} {run.protocol.get(name)}" for name in differing
         )
         made.setdefault(words, []).append(style(run.method).label)
     if not differing:
@@ -131,12 +130,15 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     return [f"{title(unit)}: the methods were not trained alike ({parts})."]
 
 
-def _row(unit: Unit, standing: Standing, comparable: bool) -> tuple[Cell, ...]:
+def _row(
+    unit: Unit, standing: Standing, comparable: bool, unlike_libraries: bool
+) -> tuple[Cell, ...]:
     run, interval = standing.run, standing.interval
     mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
     regret = percent(run.test_regret)
     if interval is not None:
         regret += f" ({100 * interval[0]:.2f}–{100 * interval[1]:.2f})"
+    regret += " ‡" if unlike_libraries else ""
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (

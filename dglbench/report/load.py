@@ -19,38 +19,36 @@
 A *unit* is what may be compared: one task, settings, seed, solver family and
 dataset. A grid leaves several runs of a method in a unit; the chosen one has
 the lowest validation relative regret at its selected epoch among ``done`` runs
-(test is never looked at). When the same run was asked twice under different
-code, only the one that finished last stands.
+(test is never looked at; `dglbench.runs.selection` has the rule). When the same run
+was asked twice under different code, only the one that finished last stands.
 
-The two JSON files of every run are read once, the Parquet files only when a
-table is asked for, in bulk. A run that cannot be read is listed with its
-reason and never stops the report; a newer format or a missing column does,
-because leaving those out in silence would draw a wrong picture.
+Every byte of every run is checked against the checksums in its record; the tables
+are read only when asked for, in bulk. A run that cannot be read or was changed is
+listed with its reason and never stops the report; a newer format does, because
+leaving those runs out in silence would draw a wrong picture.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from dglbench.errors import ReportError
+from dglbench.errors import NewerFormatError, ReportError, RunError
 from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
 from dglbench.report.palette import method_order
-from dglbench.runs.schemas import FORMAT_VERSION, TABLES
-from dglbench.runs.store import FINAL_STATES, asked_hash
+from dglbench.runs.record import RunRecord
+from dglbench.runs.selection import ranked
+from dglbench.runs.store import damage, read_record, run_folders
+from dglbench.runs.tables import read_tables
 
 __all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
-
-OPTIONAL_TABLES = frozenset({"duals", "bound"})
-"""Written only by methods that guide by duals, so their absence is no damage."""
 
 
 @dataclass(frozen=True)
@@ -122,21 +120,27 @@ def load(folder: Path, *, require_done: bool = True) -> Report:
             "`dglbench sweep` wrote its runs to (their --out)."
         )
     unreadable: list[Unreadable] = []
-    documents = []
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.name.startswith("."):
-            document = _read_run(path, unreadable)
-            if document is not None:
-                documents.append(document)
-    if not documents and not unreadable:
+    records = {}
+    for path in run_folders(folder):
+        try:
+            record = read_record(path)
+            problem = damage(path, record)
+        except NewerFormatError as error:
+            raise ReportError(str(error)) from error
+        except RunError as error:
+            problem = str(error)
+        if problem:
+            unreadable.append(Unreadable(path.name, problem))
+        else:
+            records[path] = record
+    if not records and not unreadable:
         raise ReportError(
             f"{folder} holds no runs; `dglbench sweep --preset quick --out {folder}` "
             "makes some in about a minute."
         )
-    units = label_units([identity for _, identity, _, _ in documents])
+    units = label_units(record.identity for record in records.values())
     runs = tuple(
-        Run(path.name, path, units[Unit.key_of(identity)], identity, environment, status)
-        for path, identity, environment, status in documents
+        Run(path, units[Unit.key_of(record.identity)], record) for path, record in records.items()
     )
     present = sorted(units.values(), key=lambda unit: unit.order)
     report = Report(folder, runs, tuple(present), {}, _read_sweeps(folder), unreadable)
@@ -144,41 +148,6 @@ def load(folder: Path, *, require_done: bool = True) -> Report:
     if not chosen and require_done:
         raise ReportError(_nothing_finished(report))
     return dataclasses.replace(report, chosen=chosen)
-
-
-def _read_run(
-    path: Path, unreadable: list[Unreadable]
-) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]] | None:
-    """Read a run's two JSON files, or note why not; None also for a folder that is no run."""
-    if not (path / "spec.json").is_file() and not (path / "status.json").is_file():
-        return None
-    try:
-        spec = json.loads((path / "spec.json").read_bytes())
-        identity, environment = dict(spec["identity"]), dict(spec.get("environment") or {})
-        version = int(identity["format"])
-        if version <= FORMAT_VERSION:
-            Unit.key_of(identity)
-            dict(identity["options"]), str(identity["method"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        unreadable.append(Unreadable(path.name, f"spec.json cannot be read ({_brief(error)})"))
-        return None
-    if version > FORMAT_VERSION:
-        raise ReportError(
-            f"{path} is in log format {version}, this dglbench reads up to {FORMAT_VERSION}; "
-            "upgrade dglbench (pip install -U dglbench) or move that run elsewhere."
-        )
-    try:
-        status = json.loads((path / "status.json").read_bytes())
-        if status["status"] not in FINAL_STATES:
-            raise ValueError(f"unknown status {status['status']!r}")
-        if status["status"] == "done":
-            for split in ("val", "test"):
-                float(status["selected"][split]["relative_regret"])
-            int(status["selected"]["epoch"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        unreadable.append(Unreadable(path.name, f"status.json cannot be read ({_brief(error)})"))
-        return None
-    return path, identity, environment, status
 
 
 def _read_sweeps(folder: Path) -> tuple[Mapping[str, Any], ...]:
@@ -197,13 +166,15 @@ def _read_sweeps(folder: Path) -> tuple[Mapping[str, Any], ...]:
 def _choose(report: Report) -> dict[tuple[str, str], Run]:
     """Pick each method's run per unit by validation regret, passing over damaged ones."""
     current: dict[str, Run] = {}
-    for run in sorted(report.done, key=lambda run: str(run.status.get("finished", ""))):
-        current[asked_hash(run.identity)] = run
-    candidates: dict[tuple[str, str], list[Run]] = {}
+    for run in sorted(report.done, key=lambda run: run.finished):
+        current[run.identity.asked] = run
+    by_record = {run.record.run_id: run for run in current.values()}
+    groups: dict[tuple[str, str], list[RunRecord]] = {}
     for run in current.values():
-        candidates.setdefault((run.unit.key, run.method), []).append(run)
-    for runs in candidates.values():
-        runs.sort(key=lambda run: (run.val_regret, run.run_id))
+        groups.setdefault((run.unit.key, run.method), []).append(run.record)
+    candidates = {
+        key: [by_record[record.run_id] for record in ranked(group)] for key, group in groups.items()
+    }
     while True:
         chosen = {key: runs[0] for key, runs in candidates.items() if runs}
         for name in ("regret", "timing", "decisions"):
@@ -219,53 +190,25 @@ def _choose(report: Report) -> dict[tuple[str, str], Run]:
 
 
 def _read_tables(name: str, runs: list[Run], unreadable: list[Unreadable]) -> pl.DataFrame:
-    columns = TABLES[name].names
-    paths = {str(run.folder / f"{name}.parquet"): run for run in runs}
-    if name in OPTIONAL_TABLES:
-        paths = {path: run for path, run in paths.items() if Path(path).is_file()}
-    if not paths:
+    """Read one table, each row with its run's name; an empty frame if no run has it."""
+    found = read_tables(name, [run.folder for run in runs])
+    known = {item.run_id for item in unreadable}
+    by_folder = {str(run.folder): run for run in runs}
+    for folder, reason in found.problems.items():
+        run_id = by_folder[str(folder)].run_id
+        if run_id not in known:
+            unreadable.append(Unreadable(run_id, reason))
+    if found.rows.is_empty():
         return pl.DataFrame()
-    keys = pl.DataFrame([_row_name(path, run) for path, run in paths.items()])
-    rows: pl.DataFrame | None = None
-    with contextlib.suppress(pl.exceptions.PolarsError, OSError):
-        rows = _scan(list(paths), columns).collect()
-    if rows is None:  # one of them is bad: read one by one to find out which, and why
-        read = [_read_one(path, name, run, unreadable) for path, run in paths.items()]
-        frames = [frame for frame in read if frame is not None]
-        if not frames:
-            return pl.DataFrame()
-        rows = pl.concat(frames)
-    return keys.join(rows, on="path", how="inner", maintain_order="left_right").drop("path")
+    keys = pl.DataFrame([_row_name(folder, run) for folder, run in by_folder.items()])
+    joined = keys.join(found.rows, on="folder", how="inner", maintain_order="left_right")
+    return joined.drop("folder")
 
 
-def _read_one(path: str, name: str, run: Run, unreadable: list[Unreadable]) -> pl.DataFrame | None:
-    columns = TABLES[name].names
-    try:
-        scan = pl.scan_parquet(path)
-        missing = [column for column in columns if column not in scan.collect_schema()]
-        if not missing:
-            return _scan([path], columns).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        if run.run_id not in {run_id for run_id, _ in unreadable}:
-            unreadable.append(
-                Unreadable(run.run_id, f"{name}.parquet cannot be read ({_brief(error)})")
-            )
-        return None
-    raise ReportError(
-        f"{path} has no column {missing[0]!r}; it was not written by this version of dglbench: "
-        "move that run elsewhere, or remove it and train it again."
-    )
-
-
-def _scan(paths: list[str], columns: list[str]) -> pl.LazyFrame:
-    scan: Callable[..., pl.LazyFrame] = pl.scan_parquet
-    return scan(paths, include_file_paths="path", extra_columns="ignore").select("path", *columns)
-
-
-def _row_name(path: str, run: Run) -> dict[str, Any]:
+def _row_name(folder: str, run: Run) -> dict[str, Any]:
     unit = run.unit
     return {
-        "path": path,
+        "folder": folder,
         "run_id": run.run_id,
         "setting": unit.label,
         "task": unit.task,
@@ -290,8 +233,3 @@ def _nothing_finished(report: Report) -> str:
         f"the first says: {first.splitlines()[0].rstrip('.')}. "
         "Put that right and give the same `dglbench` command again; it resumes."
     )
-
-
-def _brief(error: Exception) -> str:
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text.splitlines()[0][:160]}" if text else type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dglbench.report.load import Run
 
-__all__ = ["code_version", "finished", "outside_s", "peak_memory_mb", "train_s"]
+__all__ = ["outside_s", "peak_memory_mb"]
 
 
 def peak_memory_mb(run: Run) -> float | None:
@@ -20,25 +20,11 @@ def outside_s(run: Run) -> float | None:
     logged = _number(run, "outside_s")
     if logged is not None:
         return logged
-    wall, train = _number(run, "wall_s"), train_s(run)
-    return None if wall is None or train is None else max(wall - train, 0.0)
-
-
-def train_s(run: Run) -> float | None:
-    """Return the training seconds of the whole run."""
-    return _number(run, "train_s")
-
-
-def finished(run: Run) -> str:
-    """Return when the run ended, as an ISO date and time; empty if unknown."""
-    return str(run.status.get("finished") or "")
-
-
-def code_version(run: Run) -> str:
-    """Return the digest of the code that decides the run's regrets."""
-    return str(run.identity.get("source") or "")
+    wall, train = run.record.status.wall_s, run.train_s
+    return max(wall - train, 0.0) if wall and train is not None else None
 
 
 def _number(run: Run, name: str) -> float | None:
-    value = run.status.get(name)
+    """Look in the summary, and among the notes that a run may leave beside it."""
+    value = getattr(run.record.summary, name, run.record.notes.get(name))
     return float(value) if isinstance(value, int | float) else None

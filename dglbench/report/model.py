@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from dglbench.runs.provenance import libraries
+from dglbench.runs.record import Environment, Identity, RunRecord
 
 __all__ = ["Comparability", "Conditions", "Run", "Unit", "Unreadable", "label_units"]
 
@@ -35,11 +39,10 @@ class Unit:
     settings: Mapping[str, Any] = field(repr=False)
 
     @staticmethod
-    def key_of(identity: Mapping[str, Any]) -> str:
+    def key_of(identity: Identity) -> str:
         """Return the text that runs of one unit share."""
         names = ("task", "settings", "seed", "solver", "data_digest")
-        dict(identity["settings"])
-        return json.dumps({name: identity[name] for name in names}, sort_keys=True)
+        return json.dumps({name: getattr(identity, name) for name in names}, sort_keys=True)
 
     @property
     def family(self) -> str:
@@ -55,77 +58,113 @@ class Unit:
 
 @dataclass(frozen=True)
 class Run:
-    """One run's two JSON documents, with names for what the report asks of them."""
+    """One run's record, with names for what the report asks of it."""
 
-    run_id: str
     folder: Path
     unit: Unit
-    identity: Mapping[str, Any] = field(repr=False)
-    environment: Mapping[str, Any] = field(repr=False)
-    status: Mapping[str, Any] = field(repr=False)
+    record: RunRecord = field(repr=False)
+
+    @property
+    def run_id(self) -> str:
+        """The name of its folder, which another run of the report may share no more."""
+        return self.folder.name
+
+    @property
+    def identity(self) -> Identity:
+        """What the run was."""
+        return self.record.identity
+
+    @property
+    def environment(self) -> Environment:
+        """Where the run was made."""
+        return self.record.environment
 
     @property
     def method(self) -> str:
         """The method's name, such as ``dgl-5``."""
-        return str(self.identity["method"])
+        return self.identity.method
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The method's hyperparameters, learning rate included."""
-        options: Mapping[str, Any] = self.identity["options"]
-        return options
+        return self.identity.options
+
+    @property
+    def protocol(self) -> Mapping[str, Any]:
+        """How the run was trained and watched."""
+        return self.identity.protocol
 
     @property
     def state(self) -> str:
-        """One of `dglbench.runs.store.FINAL_STATES`."""
-        return str(self.status["status"])
+        """One of `dglbench.runs.record.FINAL_STATES`."""
+        return self.record.state
 
     @property
     def message(self) -> str | None:
         """Why the run did not finish, in a sentence."""
-        message = self.status.get("message")
-        return None if message is None else str(message)
+        return self.record.status.message
+
+    @property
+    def finished(self) -> str:
+        """When the run ended, as text that sorts; empty if it does not say."""
+        return self.record.status.finished or ""
 
     @property
     def selected_epoch(self) -> int | None:
         """The epoch with the lowest validation regret; None if the run did not get that far."""
-        selected = self.status.get("selected")
-        return int(selected["epoch"]) if selected else None
+        return self.record.selected.epoch if self.record.selected else None
 
     @property
     def val_regret(self) -> float:
         """Validation relative regret at the selected epoch: what a run is chosen by."""
-        return self._selected("val")
+        return self.record.selected.val.relative_regret if self.record.selected else math.nan
 
     @property
     def test_regret(self) -> float:
         """Test relative regret at the selected epoch."""
-        return self._selected("test")
+        return self.record.selected.test.relative_regret if self.record.selected else math.nan
+
+    @property
+    def test_interval(self) -> tuple[float, float] | None:
+        """The bootstrap interval of the test regret that the run logged."""
+        return self.record.selected.test.relative_regret_ci if self.record.selected else None
 
     @property
     def warm_start_regret(self) -> float | None:
         """Test relative regret of the shared predictor the run started from."""
-        warm = self.status.get("warm_start")
-        value = warm.get("test_relative_regret") if isinstance(warm, Mapping) else None
-        return None if value is None else float(value)
+        summary = self.record.summary
+        return summary.warm_start.test_relative_regret if summary and summary.warm_start else None
 
     @property
     def train_instances(self) -> int | None:
         """K, the instances an epoch goes through."""
-        counts = self.status.get("instances")
-        return int(counts["train"]) if isinstance(counts, Mapping) and "train" in counts else None
+        return self.record.summary.instances.get("train") if self.record.summary else None
+
+    @property
+    def epochs_run(self) -> int | None:
+        """How many epochs were trained."""
+        return self.record.summary.epochs_run if self.record.summary else None
+
+    @property
+    def train_s(self) -> float | None:
+        """Training seconds in all."""
+        return self.record.summary.train_s if self.record.summary else None
+
+    @property
+    def training_solves(self) -> int:
+        """Instances solved on the clock."""
+        return self.record.summary.training_solves if self.record.summary else 0
 
     @property
     def conditions(self) -> Conditions:
         """What the run's seconds depend on besides its own work."""
         seen = self.environment
         return Conditions(
-            str(seen.get("machine")), _whole(seen.get("threads")), _whole(seen.get("concurrency"))
+            str(seen.machine),
+            seen.threads,
+            seen.concurrency,
+            ", ".join(f"{name} {version}" for name, version in libraries(seen).items()),
         )
-
-    def _selected(self, split: str) -> float:
-        selected = self.status.get("selected")
-        return float(selected[split]["relative_regret"]) if selected else float("nan")
 
 
 class Conditions(NamedTuple):
@@ -134,6 +173,8 @@ class Conditions(NamedTuple):
     machine: str
     threads: int | None
     concurrency: int | None
+    libraries: str
+    """Versions of what computes; regrets may differ with them too, in the last bits."""
 
 
 @dataclass(frozen=True)
@@ -156,21 +197,31 @@ class Comparability:
         differing = [
             name for name in Conditions._fields if len({getattr(c, name) for c in groups}) > 1
         ]
+        described = _describe(groups, differing)
         made = "; ".join(
-            f"{_describe(conditions, differing)}: {', '.join(run.method for run in runs)}"
+            f"{described[conditions]}: {', '.join(run.method for run in runs)}"
             for conditions, runs in groups.items()
         )
         what = " and ".join(differing)
         return cls(False, f"the seconds of {unit.label} were made under different {what} ({made}), "
                    "so they are not ranked; regrets and solver calls are.", groups)  # fmt: skip
 
+    @property
+    def unlike_libraries(self) -> frozenset[str]:
+        """Ids of the runs made with other libraries than most: their regrets are marked."""
+        made: dict[str, list[Run]] = {}
+        for conditions, runs in self.groups.items():
+            made.setdefault(conditions.libraries, []).extend(runs)
+        most = max(made.values(), key=len, default=[])
+        return frozenset(run.run_id for runs in made.values() if runs is not most for run in runs)
 
-def label_units(identities: Iterable[Mapping[str, Any]]) -> dict[str, Unit]:
+
+def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
     """Name every unit by its task and size, and by what else tells it from the others."""
     first = {Unit.key_of(identity): identity for identity in identities}
     bases: dict[str, list[str]] = {}
     for key, identity in first.items():
-        bases.setdefault(_base(identity), []).append(key)
+        bases.setdefault(identity.setting, []).append(key)
     units = {}
     for base, keys in bases.items():
         facts = {key: _facts(first[key]) for key in keys}
@@ -185,28 +236,23 @@ def label_units(identities: Iterable[Mapping[str, Any]]) -> dict[str, Unit]:
                 key=key,
                 label=", ".join([base, *extra]),
                 base=base,
-                task=str(identity["task"]),
-                n=int(identity["settings"].get("n", 0)),
-                seed=int(identity["seed"]),
-                solver=str(identity["solver"]),
-                data_digest=identity["data_digest"],
-                settings=identity["settings"],
+                task=identity.task,
+                n=int(identity.settings.get("n", 0)),
+                seed=identity.seed,
+                solver=identity.solver,
+                data_digest=identity.data_digest,
+                settings=identity.settings,
             )
     return units
 
 
-def _base(identity: Mapping[str, Any]) -> str:
-    n = identity["settings"].get("n")
-    return str(identity["task"]) if n is None else f"{identity['task']}-{n}"
-
-
-def _facts(identity: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {name: value for name, value in identity["settings"].items() if name != "n"}
+def _facts(identity: Identity) -> dict[str, Any]:
+    settings = {name: value for name, value in identity.settings.items() if name != "n"}
     return {
-        "seed": identity["seed"],
+        "seed": identity.seed,
         **settings,
-        "solver": identity["solver"],
-        "data": identity["data_digest"],
+        "solver": identity.solver,
+        "data": identity.data_digest,
     }
 
 
@@ -220,9 +266,16 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _describe(conditions: Conditions, names: Iterable[str]) -> str:
-    return ", ".join(f"{name} {getattr(conditions, name)}" for name in names)
-
-
-def _whole(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) else None
+def _describe(groups: Iterable[Conditions], differing: Iterable[str]) -> dict[Conditions, str]:
+    """Say of each what differs; of the libraries only those that do."""
+    parts = {c: set(c.libraries.split(", ")) for c in groups}
+    shared = set.intersection(*parts.values()) if parts else set()
+    return {
+        c: ", ".join(
+            ", ".join(sorted(parts[c] - shared)) or "fewer libraries"
+            if name == "libraries"
+            else f"{name} {getattr(c, name)}"
+            for name in differing
+        )
+        for c in parts
+    }

@@ -10,8 +10,8 @@ from dglbench.report.claims import Judged
 from dglbench.report.leaderboard import Standing
 from dglbench.report.load import Report
 from dglbench.report.palette import style
-from dglbench.report.sheet import percent, ratio, seconds
-from dglbench.report.words import listing, plural, title
+from dglbench.report.titles import listing, plural, title
+from dglbench.words import percent, ratio, seconds
 
 __all__ = ["Outline", "outline"]
 

@@ -25,7 +25,6 @@ from dglbench.report.equivalence import equivalence
 from dglbench.report.hyperparameters import selected
 from dglbench.report.leaderboard import Standing, leaderboard, standings
 from dglbench.report.load import Report
-from dglbench.report.logged import finished
 from dglbench.report.machines import machines
 from dglbench.report.outline import outline
 from dglbench.report.pairwise import pairwise
@@ -37,8 +36,8 @@ from dglbench.report.resources import resources
 from dglbench.report.seeds import seeds
 from dglbench.report.sheet import Sheet
 from dglbench.report.summary import summary
+from dglbench.report.titles import title as words_for
 from dglbench.report.verdict import verdict
-from dglbench.report.words import title as words_for
 
 __all__ = ["build", "steps", "write"]
 
@@ -116,7 +115,7 @@ def build(
     return environment.get_template("page.html").render(
         version=__version__,
         title=title or f"dglbench: {report.folder.resolve().name}",
-        finished=max((finished(run) for run in report.runs), default="")[:10],
+        finished=max((run.finished for run in report.runs), default="")[:10],
         verdict=verdict(report, ranking(report), board),
         outline=outline(report, board, judged),
         overview=_by_rank(overview),

@@ -14,28 +14,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet, count
 from dglbench.report.time_to_regret import blocks, in_name_order
-from dglbench.report.words import setting_cell, title
-from dglbench.streams import stream
+from dglbench.report.titles import setting_cell, title
+from dglbench.statistics import (
+    LEVEL,
+    RESAMPLES,
+    SMALLEST_VALUE,
+    Numbers,
+    percentile_interval,
+    resampling_weights,
+)
 
 __all__ = ["Difference", "Pairs", "pairwise", "simultaneous"]
-
-RESAMPLES = 2000
-LEVEL = 0.95
-_SMALLEST_VALUE = 1e-12  # as in evaluation: an instance worth nothing has no relative regret
-
-Numbers = npt.NDArray[Any]
 
 
 class Difference(NamedTuple):
@@ -62,14 +61,14 @@ class Pairs:
         if not report.chosen:
             return
         decisions = report.table("decisions", in_name_order(report))
-        worth = pl.col("optimal_value").abs().clip(lower_bound=_SMALLEST_VALUE)
+        worth = pl.col("optimal_value").abs().clip(lower_bound=SMALLEST_VALUE)
         frame = decisions.sort("run_id", "instance").select(
             "run_id", "instance", relative=pl.col("regret") / worth
         )
         regrets, instances = frame["relative"].to_numpy(), frame["instance"].to_numpy()
         for run_id, rows in blocks(frame):
             relative = regrets[rows]
-            resampled = _weights(len(relative)) @ relative
+            resampled = resampling_weights(len(relative)) @ relative
             judged_on = instances[rows].tobytes()
             self._means[run_id] = judged_on, float(relative.mean()), resampled, len(relative)
 
@@ -81,9 +80,8 @@ class Pairs:
         one, two = self._means.get(first.run_id), (others or self)._means.get(second.run_id)
         if one is None or two is None or one[0] != two[0]:
             return None
-        tail = (1 - LEVEL) / 2
-        low, high = np.quantile(one[2] - two[2], [tail, 1 - tail])
-        return Difference(one[1] - two[1], float(low), float(high), one[3])
+        low, high = percentile_interval(one[2] - two[2])
+        return Difference(one[1] - two[1], low, high, one[3])
 
     def together(self, pairs: Sequence[tuple[Run, Run]]) -> list[Difference | None]:
         """Return the differences of several pairs, with intervals that hold for all at once."""
@@ -107,24 +105,10 @@ class Pairs:
 
     def interval(self, run: Run) -> tuple[float, float] | None:
         """Return the run's own interval: as logged, else from its decisions."""
-        logged = run.status["selected"]["test"].get("relative_regret_ci")
-        if isinstance(logged, list) and len(logged) == 2:
-            return float(logged[0]), float(logged[1])
+        if run.test_interval is not None:
+            return run.test_interval
         known = self._means.get(run.run_id)
-        if known is None:
-            return None
-        tail = (1 - LEVEL) / 2
-        low, high = np.quantile(known[2], [tail, 1 - tail])
-        return float(low), float(high)
-
-
-@lru_cache(maxsize=32)
-def _weights(instances: int) -> Numbers:
-    """(resamples, instances): how often each instance is drawn, so that a resample is a product."""
-    generator = stream(0, "report", "bootstrap", str(instances))
-    counts = generator.multinomial(instances, np.full(instances, 1 / instances), RESAMPLES)
-    weights: Numbers = counts / instances
-    return weights
+        return None if known is None else percentile_interval(known[2])
 
 
 def simultaneous(means: Numbers, resampled: Numbers) -> tuple[Numbers, Numbers]:

@@ -24,13 +24,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from dglbench.report.across import Numbers
 from dglbench.report.curves import curves, reference_regret
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, percent
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
 from dglbench.report.time_to_regret import NEAR, Reach, best_run
-from dglbench.report.words import listing, plural, title
+from dglbench.report.titles import listing, plural, title
+from dglbench.statistics import Numbers
+from dglbench.words import percent
 
 __all__ = ["FACTORS", "Times", "anytime", "anytime_scores", "area", "profile", "times_to_target"]
 

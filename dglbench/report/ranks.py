@@ -21,11 +21,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dglbench.report.across import Blocks, Numbers, average_ranks, blocks, check_baseline
+from dglbench.report.across import Blocks, average_ranks, blocks, check_baseline
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet
-from dglbench.report.words import plural
+from dglbench.report.titles import plural
+from dglbench.statistics import Numbers
 
 __all__ = ["LEVEL", "Ranking", "critical_difference", "holm", "ranking", "ranks"]
 

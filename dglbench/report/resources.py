@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dglbench.report.load import Report, Run
-from dglbench.report.logged import outside_s, peak_memory_mb, train_s
+from dglbench.report.logged import outside_s, peak_memory_mb
 from dglbench.report.palette import style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, seconds
-from dglbench.report.words import setting_cell
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
+from dglbench.report.titles import setting_cell
+from dglbench.words import seconds
 
 __all__ = ["resources"]
 
@@ -38,7 +39,7 @@ def _row(run: Run) -> tuple[Cell, ...]:
     return (
         setting_cell(run.unit),
         Cell(style(run.method).label, run.method),
-        _time(train_s(run)),
+        _time(run.train_s),
         _time(outside_s(run)),
         NOTHING if memory is None else Cell(f"{memory:,.0f}\u00a0MB", memory),
     )

@@ -7,9 +7,10 @@ import numpy as np
 from dglbench.report.curves import reference_regret
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.palette import style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, percent, seconds, text
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, text
 from dglbench.report.time_to_regret import Reach
-from dglbench.report.words import without_seed
+from dglbench.report.titles import without_seed
+from dglbench.words import percent, seconds
 
 __all__ = ["BAND_SEEDS", "families", "seeds"]
 

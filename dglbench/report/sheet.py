@@ -7,7 +7,6 @@ files hold and that sorting uses.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -19,9 +18,6 @@ __all__ = [
     "Sheet",
     "Tone",
     "count",
-    "percent",
-    "ratio",
-    "seconds",
     "text",
 ]
 
@@ -100,30 +96,3 @@ def text(value: object, tone: Tone = "") -> Cell:
 def count(value: int | None) -> Cell:
     """A whole number, thousands apart."""
     return NOTHING if value is None else Cell(f"{value:,}", value)
-
-
-def percent(value: float, digits: int = 2) -> str:
-    """Write a share as per cent; a number and its unit stay on one line."""
-    return f"{100 * value:.{digits}f}\u00a0%" if math.isfinite(value) else "—"
-
-
-def seconds(value: float) -> str:
-    """Write a duration with three digits that matter."""
-    if value < 0.0009995:
-        return f"{value * 1e6:#.3g}\u00a0µs".replace(".\u00a0", "\u00a0")
-    if value < 0.09995:
-        return f"{value * 1e3:#.3g}\u00a0ms".replace(".\u00a0", "\u00a0")
-    if value < 99.95:
-        return f"{value:#.3g}\u00a0s"
-    if value < 3600:
-        minutes, rest = divmod(round(value), 60)
-        return f"{minutes} min {rest} s"
-    hours, rest = divmod(round(value / 60), 60)
-    return f"{hours:,} h {rest} min"
-
-
-def ratio(value: float) -> str:
-    """Write how many times: two digits that matter."""
-    if value >= 9.95:
-        return f"{float(f'{value:.2g}'):,.0f}×"
-    return f"{value:.1f}×" if value >= 0.95 else f"{value:#.2g}×"

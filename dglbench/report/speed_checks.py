@@ -12,7 +12,7 @@ from dglbench.report.checks import (
     Evidence,
     Finding,
     Outcome,
-    large,
+    SettingCheck,
     matching_runs,
     most,
     name,
@@ -20,15 +20,15 @@ from dglbench.report.checks import (
     sizes_words,
 )
 from dglbench.report.load import Unit
-from dglbench.report.sheet import percent, ratio, seconds
 from dglbench.report.time_to_regret import NEAR, Speedup
-from dglbench.report.words import title
+from dglbench.report.titles import title
+from dglbench.words import percent, ratio, seconds
 
 __all__ = ["Cost", "EpochRatio", "Sooner"]
 
 
 @dataclass(frozen=True)
-class Sooner:
+class Sooner(SettingCheck):
     """More than half of ``methods`` reach the test regret of ``against`` in less training time."""
 
     methods: Annotated[tuple[str, ...], Doc("methods or patterns such as dgl-*")]
@@ -44,10 +44,6 @@ class Sooner:
             f"regret {sooner} than {name(self.against)} itself, in training seconds; one that "
             "never has it counts against."
         )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         baseline = evidence.run(unit, self.against)
@@ -75,7 +71,7 @@ class Sooner:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(SettingCheck):
     """``method`` needs ``min_ratio`` times the time in which the best of ``methods`` levels off.
 
     Levelling off: within 5 % of its own final test regret.
@@ -96,12 +92,6 @@ class Cost:
             f"which the best of {names(self.methods)} came within 5 % of its own final test "
             f"regret.{sizes_words(self.sizes)}"
         )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting that is large enough."""
-        return [
-            self._of(evidence, unit) for unit in evidence.report.units if large(unit, self.sizes)
-        ]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run = evidence.run(unit, self.method)
@@ -130,7 +120,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class EpochRatio:
+class EpochRatio(SettingCheck):
     """A training epoch of ``method`` takes at most ``max_ratio`` times one of ``against``."""
 
     method: Annotated[str, Doc("the method said to be fast")]
@@ -144,10 +134,6 @@ class EpochRatio:
             f"an epoch of {name(self.method)} takes at most {self.max_ratio:g} times one of "
             f"{name(self.against)}."
         )
-
-    def findings(self, evidence: Evidence) -> list[Finding]:
-        """Look at every setting."""
-        return [self._of(evidence, unit) for unit in evidence.report.units]
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run, other = evidence.run(unit, self.method), evidence.run(unit, self.against)

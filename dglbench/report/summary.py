@@ -12,9 +12,10 @@ from dglbench.report.across import average_ranks, check_baseline, geometric_mean
 from dglbench.report.leaderboard import Standing, standings
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style
-from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, percent, ratio, seconds
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
 from dglbench.report.time_to_regret import NEAR, Reach
-from dglbench.report.words import title
+from dglbench.report.titles import title
+from dglbench.words import percent, ratio, seconds
 
 __all__ = ["default_baseline", "summary"]
 

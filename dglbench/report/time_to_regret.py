@@ -9,14 +9,14 @@ the epochs it went on after that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dglbench.report.curves import curves
 from dglbench.report.load import Report, Run
+from dglbench.statistics import Numbers
 
 __all__ = ["NEAR", "Reach", "Speedup", "best_run", "blocks", "in_name_order"]
 
@@ -24,8 +24,6 @@ NEAR = 0.05
 """Within this share of the best method's regret counts as near it."""
 
 _TICK_S = 1e-9  # what perf_counter resolves; a set-up of nothing is no division by zero
-
-Numbers = npt.NDArray[Any]
 
 
 class _Curve(NamedTuple):
@@ -41,8 +39,6 @@ class Speedup(NamedTuple):
     times: float | None
     why: str = ""
     """``never``, ``start`` (the shared start was there already) or ``clock`` (not comparable)."""
-    run_s: float | None = None
-    baseline_s: float | None = None
 
 
 class Reach:
@@ -84,8 +80,8 @@ class Reach:
             return Speedup(None, "start")
         own, other = self.time_to(run, target), self.time_to(baseline, target)
         if own is None or other is None:
-            return Speedup(None, "never", own, other)
-        return Speedup(other / max(own, _TICK_S), "", own, other)
+            return Speedup(None, "never")
+        return Speedup(other / max(own, _TICK_S))
 
     def epoch_s(self, run: Run) -> float | None:
         """Return the mean seconds of a training epoch, set-up left out."""

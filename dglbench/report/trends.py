@@ -13,8 +13,8 @@ from dglbench.errors import ReportError
 from dglbench.report.checks import Evidence, Finding, Outcome, matching_runs, most, name, names
 from dglbench.report.load import Run, Unit
 from dglbench.report.palette import style
-from dglbench.report.sheet import ratio
-from dglbench.report.words import title, without_seed
+from dglbench.report.titles import title, without_seed
+from dglbench.words import ratio
 
 __all__ = ["SeedsAgree", "Widens"]
 

@@ -9,8 +9,8 @@ from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.profiles import anytime_scores
 from dglbench.report.ranks import Ranking
-from dglbench.report.sheet import percent
-from dglbench.report.words import listing, title
+from dglbench.report.titles import listing, title
+from dglbench.words import percent
 
 __all__ = ["verdict"]
 

@@ -1,4 +1,4 @@
-"""Where a run came from: the code, the machine and how busy it was."""
+"""Where a run was made: libraries, machine and how busy it was."""
 
 from __future__ import annotations
 
@@ -8,68 +8,49 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["environment", "source_hash"]
+from dglbench.runs.record import Environment
+
+__all__ = ["LIBRARIES", "environment", "libraries", "upgrades"]
 
 _PACKAGE = Path(__file__).parents[1]
 
-# The files that decide what a run computes. The command line, the report and
-# the sweep's plumbing are left out: changing them leaves every regret as it was.
-_CORE = (
-    "options.py",
-    "problem.py",
-    "streams.py",
-    "task.py",
-    "layers/*.py",
-    "methods/base.py",
-    "methods/diagnostics.py",
-    "runs/schemas.py",
-    "solvers/*.py",
-    "training/*.py",
-)
-
-_LIBRARIES = ("dglbench", "numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
+LIBRARIES = ("numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
+"""What computes beside our own code. Seconds and last bits depend on their versions."""
 
 
-@functools.cache  # a grid asks thousands of times, and a process runs the code it has loaded
-def source_hash(*objects: type) -> str:
-    """Hash the core and the packages' modules that define ``objects`` (a task, a method)."""
-    files = [path for pattern in _CORE for path in sorted(_PACKAGE.glob(pattern))]
-    files += [path for thing in objects for path in _module_files(thing)]
-    digest = hashlib.sha256()
-    for path in dict.fromkeys(files):
-        digest.update(path.name.encode() + b"\0" + _content(path) + b"\0")
-    return digest.hexdigest()[:12]
-
-
-def environment(threads: int, concurrency: int) -> dict[str, Any]:
-    """Describe versions, machine and load; nothing here decides a regret."""
-    return {
+def environment(threads: int, concurrency: int) -> Environment:
+    """Describe versions, machine and load."""
+    return Environment(
         **_static_environment(),
-        "threads": threads,
-        "concurrency": concurrency,
-        "load_1min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-    }
+        threads=threads,
+        concurrency=concurrency,
+        load_1min=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    )
+
+
+def libraries(environment: Environment) -> dict[str, str]:
+    """Return the versions that are conditions of a comparison, Python's among them."""
+    known = {"python": environment.python, **environment.versions}
+    return {name: str(known[name]) for name in ("python", *LIBRARIES) if known.get(name)}
+
+
+def upgrades(environment: Environment) -> list[str]:
+    """Say which libraries have another version here than where a run was made."""
+    then, now = libraries(environment), libraries(environment_here())
+    return [
+        f"{name} {then[name]} (now {now[name]})"
+        for name in then
+        if name in now and then[name] != now[name]
+    ]
 
 
 @functools.cache
-def _content(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def _module_files(thing: type) -> list[Path]:
-    """Return the module's file, and its siblings when a plugin package holds helpers beside it."""
-    file = getattr(sys.modules[thing.__module__], "__file__", None)
-    if file is None:
-        return []
-    path = Path(file)
-    if path.is_relative_to(_PACKAGE):
-        return [path]
-    in_package = (path.parent / "__init__.py").is_file()
-    return sorted(path.parent.glob("*.py")) if in_package else [path]
+def environment_here() -> Environment:
+    """Describe this process, as it is when nothing runs."""
+    return environment(threads=1, concurrency=1)
 
 
 @functools.cache
@@ -88,7 +69,7 @@ def _static_environment() -> dict[str, Any]:
         "cores": cores,
         "memory_gib": memory,
         "machine": fingerprint,
-        "versions": {name: _version(name) for name in _LIBRARIES},
+        "versions": {name: _version(name) for name in ("dglbench", *LIBRARIES)},
         **_git_state(),
     }
 

@@ -1,4 +1,4 @@
-"""The tables a run writes: their columns, their meaning, their format version.
+"""The tables a run writes: their columns and what they mean.
 
 Row ``epoch = 0`` of every table is the state before training: in ``timing`` it
 is the set-up (layer construction, label solves, first duals), in ``regret`` the
@@ -11,16 +11,15 @@ import pyarrow as pa
 __all__ = [
     "BOUND",
     "DECISIONS",
+    "DIAGNOSTICS",
     "DUALS",
-    "FORMAT_VERSION",
+    "OWN_PHASES",
     "PHASES",
     "PURPOSES",
     "REGRET",
     "TABLES",
     "TIMING",
 ]
-
-FORMAT_VERSION = 1
 
 PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
 """Where an epoch's seconds go; they add up to the epoch."""
@@ -62,9 +61,9 @@ REGRET = _schema(
     ("epoch", pa.int32(), "after this many epochs"),
     ("elapsed_s", pa.float64(), "training seconds spent by then, set-up included"),
     ("split", pa.string(), "val or test"),
-    ("relative_regret", pa.float64(), "mean over instances of (f* - f) / |f*|"),
-    ("pooled_regret", pa.float64(), "sum of (f* - f) over sum of |f*|"),
-    ("absolute_regret", pa.float64(), "mean over instances of f* - f, in label units"),
+    ("relative_regret", pa.float64(), "mean over instances of regret / |f*|"),
+    ("pooled_regret", pa.float64(), "sum of regrets over sum of |f*|"),
+    ("absolute_regret", pa.float64(), "mean over instances of the regret, in label units"),
     ("mse", pa.float64(), "mean squared error over predicted options, in label units"),
 )
 
@@ -72,7 +71,7 @@ DECISIONS = _schema(
     ("instance", pa.int64(), "row of the dataset; the test instances, at the selected epoch"),
     ("optimal_value", pa.float64(), "f*, the true value of the best decision"),
     ("achieved_value", pa.float64(), "f, the true value of the decision taken"),
-    ("regret", pa.float64(), "f* - f"),
+    ("regret", pa.float64(), "f* - f, or f - f* where the task minimises"),
 )
 
 DUALS = _schema(
@@ -89,7 +88,7 @@ DUALS = _schema(
 BOUND = _schema(
     ("epoch", pa.int32(), "after this many epochs"),
     ("split", pa.string(), "val"),
-    ("regret", pa.float64(), "mean f* - f, in scaled label units"),
+    ("regret", pa.float64(), "mean regret, in scaled label units"),
     (
         "loss_gap",
         pa.float64(),
@@ -104,11 +103,26 @@ BOUND = _schema(
     ),
 )
 
+OWN_PHASES = _schema(
+    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
+    ("name", pa.string(), "what the method calls it"),
+    (
+        "seconds",
+        pa.float64(),
+        "from entering such a block to leaving it; among the six phases of `timing` already",
+    ),
+    ("count", pa.int64(), "what the method counted under this name; 0 if it only timed"),
+)
+
 TABLES = {
     "timing": TIMING,
     "regret": REGRET,
     "decisions": DECISIONS,
     "duals": DUALS,
     "bound": BOUND,
+    "phases": OWN_PHASES,
 }
-"""File stem to schema. ``duals`` and ``bound`` are written by methods that guide by duals."""
+"""File stem to schema; the last three are there only if the method has something to log."""
+
+DIAGNOSTICS = ("duals", "bound")
+"""The tables that `Method.diagnostics` returns rows for."""

@@ -1,156 +1,57 @@
-"""A run: what was asked, what it is called, and its folder of logs.
+"""A run's folder: written whole or not at all, read with every byte checked.
 
-``results/<run id>/`` holds ``spec.json``, the tables of `dglbench.runs.schemas` as
-Parquet, ``weights.pt`` and ``status.json``. The folder is written under a
-temporary name, flushed and renamed, so a run is there whole or not at all.
+``results/<run id>/`` holds ``run.json`` (the record), the tables of
+`dglbench.runs.schemas` as Parquet and ``weights.pt``. The record names the sha256
+of every other file, and its first line holds the sha256 of all lines below it. The
+folder is written under a temporary name, flushed and renamed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import errno
 import hashlib
 import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-from annotated_types import Ge, Gt
-from typing_extensions import Doc
-
-from dglbench import atomic, options
-from dglbench.errors import RunError
-from dglbench.task import TaskSpec
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from dglbench import atomic
+from dglbench.errors import NewerFormatError, RunError
+from dglbench.runs import format1
+from dglbench.runs.record import FORMAT_VERSION, RunOutput, RunRecord
 
 __all__ = [
-    "FINAL_STATES",
-    "Protocol",
-    "RunRecord",
-    "RunSpec",
+    "RECORD",
     "clean_partial",
-    "load_status",
+    "damage",
+    "is_run",
+    "read_record",
     "run_folders",
     "write_run",
 ]
 
-FINAL_STATES = ("done", "failed", "timeout", "interrupted", "diverged")
+RECORD = "run.json"
+REQUIRED_TABLES = ("timing", "regret", "decisions")
+"""What every finished run has; the others depend on the method."""
 
 _PARTIAL = ".partial-"
+_SEAL = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """How a run is trained and watched, the same for every method of a comparison."""
-
-    epochs: Annotated[int, Ge(1), Doc("passes over the training instances")] = 40
-    batch_size: Annotated[int, Ge(1), Doc("training instances per step")] = 32
-    patience: Annotated[
-        int | None, Ge(1), Doc("evaluations without a better validation regret before stopping")
-    ] = None
-    evaluate_every: Annotated[int, Ge(1), Doc("epochs between evaluations")] = 1
-    warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
-    warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
-    warm_start_epochs: Annotated[int, Ge(1), Doc("most epochs of the warm start")] = 500
-    warm_start_patience: Annotated[
-        int, Ge(1), Doc("epochs without a better validation MSE before the warm start ends")
-    ] = 20
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """Everything that decides what a run computes, and nothing else."""
-
-    data: TaskSpec
-    method: str
-    options: Any
-    solver: str
-    dual_rule: str
-    protocol: Protocol
-    source: str
-    """Hash of the code that computes the run."""
-    data_digest: str | None = None
-    """Content hash of the dataset file, when the data did not come from the settings."""
-    threads: int = 1
-
-    def identity(self) -> dict[str, Any]:
-        """Return the spec as the JSON-ready document the run id is made from."""
-        from dglbench.runs.schemas import FORMAT_VERSION
-
-        return {
-            "format": FORMAT_VERSION,
-            "task": self.data.task,
-            "settings": options.as_dict(self.data.settings),
-            "seed": self.data.seed,
-            "data_digest": self.data_digest,
-            "method": self.method,
-            "options": options.as_dict(self.options),
-            "solver": self.solver,
-            "dual_rule": self.dual_rule,
-            "protocol": asdict(self.protocol),
-            "threads": self.threads,
-            "source": self.source,
-        }
-
-    @property
-    def setting(self) -> str:
-        """The comparison this run belongs to, such as ``matching-50``."""
-        return self.data.setting_name
-
-    @cached_property
-    def run_id(self) -> str:
-        """A readable name that ends in a hash of the identity."""
-        return f"{self.setting}-s{self.data.seed}-{self.method}-{_digest(self.identity())}"
-
-    @property
-    def asked(self) -> str:
-        """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
-        return asked_hash(self.identity())
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """All that a run leaves behind, ready to be written or sent to whoever writes."""
-
-    spec: RunSpec
-    status: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    weights: bytes | None = None
-
-    @property
-    def state(self) -> str:
-        """One of `FINAL_STATES`."""
-        return str(self.status["status"])
-
-
-def asked_hash(identity: Mapping[str, Any]) -> str:
-    """Hash an identity without its source hash."""
-    return _digest({key: value for key, value in identity.items() if key != "source"})
-
-
-def write_run(record: RunRecord, out: Path, *, replace: bool = False) -> Path:
+def write_run(output: RunOutput, out: Path, *, replace: bool = False) -> Path:
     """Write a run's folder whole; if another process wrote it first, keep theirs."""
-    import pyarrow.parquet as pq
-
-    target = out / record.spec.run_id
-    partial = out / f"{_PARTIAL}{atomic.owner_mark()}_{record.spec.run_id}"
+    run_id = output.record.run_id
+    target = out / run_id
+    partial = out / f"{_PARTIAL}{atomic.owner_mark()}_{run_id}"
     try:
-        partial.mkdir(parents=True)
-        for name, table in record.tables.items():
-            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
-        if record.weights is not None:
-            (partial / "weights.pt").write_bytes(record.weights)
-        document = {"identity": record.spec.identity(), "environment": dict(record.environment)}
-        _write_json(partial / "spec.json", {"run_id": record.spec.run_id, **document})
-        _write_json(partial / "status.json", record.status)
+        _fill(partial, output)
         for file in partial.iterdir():
             atomic.flush(file)
+        atomic.flush(partial)  # its entries, before the folder gets its name
         if replace and target.exists():
             shutil.rmtree(_set_aside(target))
         partial.rename(target)
@@ -160,13 +61,54 @@ def write_run(record: RunRecord, out: Path, *, replace: bool = False) -> Path:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and target.exists():
             return target
         raise RunError(
-            f"run {record.spec.run_id} could not be written to {out}: {error.strerror or error}; "
+            f"run {run_id} could not be written to {out}: {error.strerror or error}; "
             "free some space or choose another --out, then run the same command again."
         ) from error
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return target
+
+
+def read_record(folder: Path) -> RunRecord:
+    """Read a run's record, of this format or an older one, or say in a sentence why not."""
+    try:
+        document = _sealed_document(folder) if (folder / RECORD).is_file() else None
+        if document is None:
+            document = format1.read_document(folder)
+        version = int(document["identity"]["format"])
+        if version > FORMAT_VERSION:
+            raise NewerFormatError(
+                f"{folder} is in log format {version}, this dglbench reads up to {FORMAT_VERSION}; "
+                "upgrade dglbench (pip install -U dglbench) or move that run elsewhere."
+            )
+        return RunRecord.parse(document)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RunError(_brief(error)) from error
+
+
+def damage(folder: Path, record: RunRecord) -> str | None:
+    """Say which file of a run is missing or not as it was written, None if all are whole.
+
+    Format 1 kept no checksums: of its tables only the ends can be looked at.
+    """
+    found = {path.name for path in folder.iterdir()}
+    if record.state == "done":
+        for name in REQUIRED_TABLES:
+            if f"{name}.parquet" not in found:
+                return f"it has no {name}.parquet"
+    for name, checksum in record.files.items():
+        if name not in found:
+            return f"it has no {name}"
+        with contextlib.suppress(OSError):
+            if _sha256(folder / name) == checksum:
+                continue
+        return f"its {name} is damaged: it is not what the run wrote"
+    if not record.files:
+        for name in sorted(found):
+            if name.endswith(".parquet") and not _whole_parquet(folder / name):
+                return f"its {name} is cut short"
+    return None
 
 
 def clean_partial(out: Path) -> None:
@@ -179,24 +121,47 @@ def clean_partial(out: Path) -> None:
     atomic.clean(out / "warm-starts")
 
 
+def is_run(folder: Path) -> bool:
+    """Say whether a folder is a run by its look, whole or not."""
+    names = (RECORD, format1.SPEC, format1.STATUS)
+    return any((folder / name).is_file() for name in names)
+
+
 def run_folders(out: Path) -> Iterator[Path]:
     """Yield the folders that hold a run, in name order."""
     if not out.is_dir():
         return
     for path in sorted(out.iterdir()):
-        if path.is_dir() and not path.name.startswith(".") and (path / "spec.json").is_file():
+        if not path.name.startswith(".") and path.is_dir() and is_run(path):
             yield path
 
 
-def load_status(folder: Path) -> dict[str, Any] | None:
-    """Read a run's final status, or None if it has none that can be read."""
-    try:
-        status = json.loads((folder / "status.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(status, dict) or status.get("status") not in FINAL_STATES:
-        return None
-    return status
+def _fill(partial: Path, output: RunOutput) -> None:
+    import pyarrow.parquet as pq
+
+    partial.mkdir(parents=True)
+    for name, table in output.tables.items():
+        pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+    if output.weights is not None:
+        (partial / "weights.pt").write_bytes(output.weights)
+    files = {path.name: _sha256(path) for path in sorted(partial.iterdir())}
+    record = dataclasses.replace(output.record, files=files)
+    (partial / RECORD).write_bytes(_sealed(record.document()))
+
+
+def _sealed(document: Mapping[str, Any]) -> bytes:
+    body = json.dumps(document, indent=2, ensure_ascii=False)
+    rest = body.removeprefix("{\n").encode() + b"\n"
+    seal = hashlib.sha256(rest).hexdigest()
+    return f'{{"sha256": "{seal}",\n'.encode() + rest
+
+
+def _sealed_document(folder: Path) -> Any:
+    content = (folder / RECORD).read_bytes()
+    seal = _SEAL.match(content)
+    if seal is None or hashlib.sha256(content[seal.end() :]).hexdigest().encode() != seal[1]:
+        raise ValueError(f"its {RECORD} is damaged: it is not what the run wrote")
+    return json.loads(content)
 
 
 def _set_aside(target: Path) -> Path:
@@ -206,10 +171,30 @@ def _set_aside(target: Path) -> Path:
     return aside
 
 
-def _write_json(path: Path, document: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest(document: Any) -> str:
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+def _whole_parquet(path: Path) -> bool:
+    """Check the magic bytes and that the footer fits: a truncated file fails one of them."""
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return False
+            size = file.seek(0, 2)
+            file.seek(max(size - 8, 0))
+            tail = file.read(8)
+    except OSError:
+        return False
+    return tail[4:] == b"PAR1" and int.from_bytes(tail[:4], "little") + 12 <= size
+
+
+def _brief(error: Exception) -> str:
+    """Return an error's first line; what pydantic says of a field follows on its second."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if type(error).__name__ == "ValidationError" and len(lines) > 1:
+        return f"its record cannot be read ({lines[1]})"
+    if isinstance(error, KeyError):
+        return f"its record lacks {error}"
+    return lines[0][:160] if lines else type(error).__name__

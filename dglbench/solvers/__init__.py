@@ -1,33 +1,16 @@
-"""Solvers for the shared problem: ``ortools`` for any task, ``batched`` where structure allows."""
+"""Solvers for the shared problem, in families found through the group ``dglbench.solvers``."""
 
-from dglbench.errors import OptionError
+from dglbench.plugins import find_solver
 from dglbench.problem import Problem
-from dglbench.solvers.base import Solver
+from dglbench.solvers.base import Solver, SolverFamily
 from dglbench.task import Task
 
-__all__ = ["DUAL_RULES", "FAMILIES", "Solver", "evaluation_solver", "make_solver"]
-
-FAMILIES = {
-    "ortools": "OR-Tools: GLOP for relaxations and duals, exact integer solvers; any task",
-    "batched": "exact solvers vectorised over the batch; tasks that supply one",
-}
-
-DUAL_RULES = {"ortools": "vertex", "batched": "centre"}
-"""Which dual optimum a family takes where there are several; its solvers explain theirs."""
+__all__ = ["Solver", "SolverFamily", "evaluation_solver", "make_solver"]
 
 
 def make_solver(family: str, task: Task, problem: Problem) -> Solver:
-    """Build the solver of a family for one problem."""
-    if family == "ortools":
-        from dglbench.solvers.ortools import OrtoolsSolver
-
-        return OrtoolsSolver(problem)
-    if family == "batched":
-        solver = task.batched_solver(problem)
-        if solver is None:
-            raise OptionError(f"task {task.name} has no batched solver; use --solver ortools.")
-        return solver
-    raise OptionError(f"there is no solver '{family}'; there are {', '.join(FAMILIES)}.")
+    """Build the solver of a family for one problem, or say why there is none."""
+    return find_solver(family).build(task, problem)
 
 
 def evaluation_solver(task: Task, problem: Problem) -> Solver:
@@ -35,4 +18,7 @@ def evaluation_solver(task: Task, problem: Problem) -> Solver:
 
     It is the same for every run of a task, so that ties at evaluation fall the same way.
     """
-    return task.batched_solver(problem) or make_solver("ortools", task, problem)
+    # By import, not by name: its code then counts to every run's, whatever the run's family.
+    from dglbench.solvers.ortools import OrtoolsSolver
+
+    return task.batched_solver(problem) or OrtoolsSolver(problem)

@@ -14,16 +14,19 @@ from typing import Any, NamedTuple
 
 from dglbench.errors import RunError
 from dglbench.plugins import find_task
-from dglbench.runs.store import RunRecord, RunSpec, clean_partial, write_run
+from dglbench.runs import provenance
+from dglbench.runs.record import RunOutput, RunRecord
+from dglbench.runs.store import clean_partial, write_run
 from dglbench.sweep import outputs
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
 from dglbench.sweep.locks import Locks
 from dglbench.sweep.pace import Pace
-from dglbench.sweep.plan import Plan, needs_run
+from dglbench.sweep.plan import Plan
 from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.survey import read_state
+from dglbench.sweep.survey import needs_run, read_state
 from dglbench.training import warm_start
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, warm_start_id
 
 __all__ = ["Driver", "SweepEnd"]
@@ -50,25 +53,18 @@ class Driver:
     """One sweep on its way."""
 
     plan: Plan
+    executor: Executor
     interrupts: Interrupts
     locks: Locks
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
-    executor: Executor = field(init=False)
-    """Whoever does the work; given before `run`, because it tells its news to `hear`."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._pace = Pace(self.plan.survey)
         self._shown = 0.0
-
-    def hear(self, key: str, news: News) -> None:
-        """Pass on how far a run is."""
-        self._pace.hear(key, news.epoch)
-        self.listener.news(key, news)
-        if time.monotonic() - self._shown > _SHOW_S:
-            self._show_left()
+        self._told: set[str] = set()
 
     def run(self) -> SweepEnd:
         """Run everything that is to be run."""
@@ -95,7 +91,7 @@ class Driver:
                 self._fill()
             if not self._active and (self._stopping or all(s.finished for s in self._all)):
                 break
-            ended = self.executor.wait(_POLL_S)
+            ended = self.executor.wait(_POLL_S, self._hear)
             for each in ended:
                 self._take(each)
             if not ended and not self._active:
@@ -115,7 +111,7 @@ class Driver:
             self.executor.start(job)
 
     def _next(self) -> Job | None:
-        """Pick the next job, methods of a dataset taking turns, and claim it."""
+        """Pick the next job, methods of a dataset taking turns, and lock it."""
         self._elsewhere = False
         for unit in self._units:
             # The least advanced method first: all of them are spread over the whole time
@@ -145,25 +141,25 @@ class Driver:
             elif isinstance(warm, BaseException):
                 why = f"its warm start failed: {warm}"
                 self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
-            elif self._claim(search, run_id):
+            elif self._lock(search, run_id):
                 search.start(run_id)
                 self._active[run_id] = search
                 limit = self.plan.sweep.time_limit
                 return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit)
         return None
 
-    def _claim(self, search: GroupSearch, run_id: str) -> bool:
-        """Say whether the run is ours to make: not claimed elsewhere and not made meanwhile."""
+    def _lock(self, search: GroupSearch, run_id: str) -> bool:
+        """Say whether the run is ours to make: not locked elsewhere and not made meanwhile."""
         if not self.locks.take(run_id):
             self._not_before[run_id] = time.time() + _ELSEWHERE_S
             self._elsewhere = True
             return False
         found = read_state(self.plan.out, run_id)
         fresh = found.state == "failed" and found.finished >= self._began
-        if not fresh and needs_run(found, self.retry_failed):
+        if found.record is None or (not fresh and needs_run(found, self.retry_failed)):
             return True
         self.locks.release(run_id)
-        self._settle(search, run_id, found.status, found.concurrency, "skipped")
+        self._settle(search, run_id, found.record, "skipped")
         return False
 
     def _warm_start_job(self, name: str, spec: RunSpec) -> Job | None:
@@ -179,8 +175,17 @@ class Driver:
     def _warm_name(self, search: GroupSearch, spec: RunSpec) -> str:
         if id(search) not in self._warm_names:
             task = find_task(spec.data.task)
-            self._warm_names[id(search)] = warm_start_id(task, spec.data, spec.protocol)
+            self._warm_names[id(search)] = warm_start_id(
+                task, spec.data, spec.protocol, spec.data_digest
+            )
         return self._warm_names[id(search)]
+
+    def _hear(self, key: str, news: News) -> None:
+        """Pass on how far a run is."""
+        self._pace.hear(key, news.epoch)
+        self.listener.news(key, news)
+        if time.monotonic() - self._shown > _SHOW_S:
+            self._show_left()
 
     # -- ending ----------------------------------------------------------------------
 
@@ -191,7 +196,7 @@ class Driver:
             if search is None:
                 self._take_warm_start(job, result)
                 return
-            if not isinstance(result, RunRecord):
+            if not isinstance(result, RunOutput):
                 error = result if isinstance(result, BaseException) else None
                 why = f"{type(result).__name__}: {result}"
                 result = broken_record(job.spec, "failed", why, error=error)
@@ -213,12 +218,12 @@ class Driver:
                     "space or choose another --out, then run the same command again."
                 ) from error
 
-    def _finish(self, search: GroupSearch, run_id: str, record: RunRecord) -> None:
-        write_run(record, self.plan.out, replace=True)
+    def _finish(self, search: GroupSearch, run_id: str, output: RunOutput) -> None:
+        write_run(output, self.plan.out, replace=True)
+        record = output.record
         self._pace.add(record)
         rungs = len(search.rungs)
-        concurrency = record.environment.get("concurrency")
-        self._settle(search, run_id, record.status, concurrency, record.state)
+        self._settle(search, run_id, record, record.state)
         if len(search.rungs) > rungs:
             self._skip_known(search)
         if search.finished:
@@ -227,15 +232,13 @@ class Driver:
             self._fail_stop = True
             self._stop(f"{run_id} ended as {record.state}; stopping because of --fail-fast.")
 
-    def _settle(
-        self, search: GroupSearch, run_id: str, status: Any, concurrency: int | None, state: str
-    ) -> None:
+    def _settle(self, search: GroupSearch, run_id: str, record: RunRecord, state: str) -> None:
         spec = search.running.get(run_id) or search.pending[run_id]
-        search.settle(run_id, status, concurrency)
+        search.settle(run_id, record)
         self.counts[state] += 1
         if state != "skipped":
             self._show_left()
-        self.listener.ended(spec, state, status)
+        self.listener.ended(spec, state, record)
 
     def _skip_known(self, search: GroupSearch) -> None:
         """Take the results that are there already; that may open the next rung."""
@@ -246,8 +249,19 @@ class Driver:
                 found = read_state(self.plan.out, run_id)
                 if found.problem:
                     self.listener.tell(f"{run_id} is run again: {found.problem}.")
-                elif not needs_run(found, self.retry_failed):
-                    self._settle(search, run_id, found.status, found.concurrency, "skipped")
+                elif found.record and not needs_run(found, self.retry_failed):
+                    self._tell_upgrade(found.record)
+                    self._settle(search, run_id, found.record, "skipped")
+
+    def _tell_upgrade(self, record: RunRecord) -> None:
+        """Say once for each change that a finished run was made with other libraries."""
+        changes = ", ".join(provenance.upgrades(record.environment))
+        if changes and changes not in self._told:
+            self._told.add(changes)
+            self.listener.tell(
+                f"some finished runs were made with {changes}: they are kept, and the report "
+                "ranks no seconds across them; another --out makes them again."
+            )
 
     def _stop(self, why: str) -> None:
         self._stopping = True

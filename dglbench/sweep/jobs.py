@@ -1,19 +1,44 @@
-"""What the driver and those who work for it say to each other."""
+"""What the driver and those who work for it say to each other.
+
+Whoever does the work is an `Executor`: a class in `dglbench.sweep.executors`, or one
+that any package registers under the entry-point group ``dglbench.executors``. It is
+made with an `ExecutorContext` and asked by the driver, from one thread.
+"""
 
 from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.runs.store import RunRecord, RunSpec
-from dglbench.training.warm_start import WarmStart
+from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.training.evaluation import Loaded, load_data
+from dglbench.training.spec import RunSpec
+from dglbench.training.train import Progress, train
+from dglbench.training.warm_start import WarmStart, train_warm_start
 
-__all__ = ["Ended", "Executor", "Job", "Listener", "News", "broken_record", "hard_limit"]
+if TYPE_CHECKING:
+    from dglbench.sweep.interrupts import Interrupts
+    from dglbench.sweep.plan import Plan
+
+__all__ = [
+    "Ended",
+    "Executor",
+    "ExecutorContext",
+    "HearNews",
+    "Job",
+    "Listener",
+    "News",
+    "broken_record",
+    "do_job",
+    "hard_limit",
+]
 
 
 @dataclass(frozen=True)
@@ -32,7 +57,7 @@ class Ended(NamedTuple):
     """A job's end: what it made, or the error that kept it from making anything."""
 
     job: Job
-    result: RunRecord | WarmStart | BaseException
+    result: RunOutput | WarmStart | BaseException
 
 
 class News(NamedTuple):
@@ -42,9 +67,32 @@ class News(NamedTuple):
     epochs: int
     val_regret: float
 
+    @classmethod
+    def of(cls, progress: Progress) -> News:
+        """Keep what travels of a run's progress."""
+        return cls(progress.epoch, progress.epochs, progress.val_regret)
+
+
+HearNews = Callable[[str, News], None]
+"""Called with a job's key and how far it is."""
+
+
+@dataclass(frozen=True)
+class ExecutorContext:
+    """What an executor is made with: the work ahead and how the user wants it done."""
+
+    plan: Plan
+    interrupts: Interrupts
+    tell: Callable[[str], None]
+    """Shows the user a sentence."""
+    jobs: int = 1
+    """``--jobs``: how many runs to have under way on this machine."""
+    scheduler: str | None = None
+    """``--scheduler``: the address of a cluster."""
+
 
 class Executor(Protocol):
-    """Runs jobs, here or elsewhere."""
+    """Runs jobs, here or elsewhere; made by calling its class with an `ExecutorContext`."""
 
     @property
     def slots(self) -> int:
@@ -56,8 +104,8 @@ class Executor(Protocol):
     def start(self, job: Job) -> None:
         """Take a job."""
 
-    def wait(self, seconds: float) -> list[Ended]:
-        """Work or wait for at most about ``seconds``; return the jobs that ended."""
+    def wait(self, seconds: float, hear: HearNews) -> list[Ended]:
+        """Work or wait for about ``seconds``, passing news on; return the jobs that ended."""
 
     def finish_early(self) -> None:
         """Ask running jobs to end as soon as they can do so cleanly."""
@@ -78,7 +126,7 @@ class Listener(Protocol):
     def news(self, key: str, news: News) -> None:
         """A run has come further."""
 
-    def ended(self, spec: RunSpec, state: str, status: Mapping[str, Any]) -> None:
+    def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         """A run has ended; ``skipped`` if it was there already."""
 
     def left(self, seconds: float | None) -> None:
@@ -88,7 +136,36 @@ class Listener(Protocol):
         """Anything else worth a line."""
 
 
-Watch = Callable[[str, News], None]
+def do_job(
+    job: Job,
+    *,
+    loaded: Loaded | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    concurrency: int = 1,
+    guard: AbstractContextManager[None] | None = None,
+) -> RunOutput | WarmStart:
+    """Do a job in this process: all that an executor has to have called somewhere.
+
+    ``loaded`` is the job's data if they are at hand (they are made or read here if not),
+    ``concurrency`` is the number of jobs that share the machine, ``guard`` surrounds the
+    training alone (see `dglbench.training.train`).
+    """
+    spec = job.spec
+    loaded = loaded or load_data(spec.data, spec.data_digest)
+    if job.is_warm_start:
+        with guard or nullcontext():
+            task = find_task(spec.data.task)
+            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
+    return train(
+        spec,
+        loaded.dataset,
+        job.warm_start,
+        evaluator=loaded.evaluator,
+        watch=watch,
+        time_limit=job.time_limit,
+        concurrency=concurrency,
+        guard=guard,
+    )
 
 
 def hard_limit(time_limit: float) -> float:
@@ -108,19 +185,13 @@ def broken_record(
     error: BaseException | None = None,
     wall_s: float = 0.0,
     concurrency: int = 1,
-) -> RunRecord:
+) -> RunOutput:
     """Record the end of a run that left nothing itself."""
     now = time.time()
     trace = "".join(traceback.format_exception(error)) if error else None
-    status = {
-        "status": state,
-        "message": message,
-        "traceback": trace,
-        "started": _stamp(now - wall_s),
-        "finished": _stamp(now),
-        "wall_s": wall_s,
-    }
-    return RunRecord(spec, status, provenance.environment(spec.threads, concurrency))
+    status = Status(state, message, trace, _stamp(now - wall_s), _stamp(now), wall_s)
+    environment = provenance.environment(spec.threads, concurrency)
+    return RunOutput(RunRecord(spec.run_id, spec.identity, environment, status))
 
 
 def _stamp(seconds: float) -> str:

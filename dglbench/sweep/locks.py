@@ -1,6 +1,6 @@
 """Locks on runs, so that two sweeps in one folder share the work instead of doubling it.
 
-A claim is a POSIX lock on one byte of ``<out>/.lock``, at an offset made from the
+Each is a POSIX lock on one byte of ``<out>/.lock``, at an offset made from the
 run's name. Locks vanish with their process, however it ends, so nothing a killed
 sweep held is ever stuck. Byte 0 is held (shared) by every sweep that is alive; the
 one that finds itself alone at its end removes the file.
@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import os
 from pathlib import Path
-from types import TracebackType
 
 from dglbench.errors import RunError
 
@@ -24,13 +23,13 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.
 
 
 class Locks:
-    """The claims of this process in one folder; a context manager."""
+    """The locks of this process in one folder; a context manager."""
 
     def __init__(self, out: Path) -> None:
         self._path = out / ".lock"
         self._file = -1
         self.supported = True
-        """False where the file system has no locks; every claim then succeeds."""
+        """False where the file system has no locks; every `take` then succeeds."""
 
     def __enter__(self) -> Locks:
         try:
@@ -41,22 +40,17 @@ class Locks:
             ) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         if self.supported and self._lock(fcntl.LOCK_EX, 0):
             self._path.unlink(missing_ok=True)
         os.close(self._file)
 
     def take(self, name: str) -> bool:
-        """Claim a run; False if another process holds it."""
+        """Lock a run; False if another process holds it."""
         return not self.supported or self._lock(fcntl.LOCK_EX, _offset(name))
 
     def release(self, name: str) -> None:
-        """Give a claim back."""
+        """Unlock a run."""
         if self.supported:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(name))
 

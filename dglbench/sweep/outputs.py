@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
-from dglbench.sweep import toml
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.sweep.search import GroupSearch
 from dglbench.task import TaskSpec
 
-__all__ = ["chosen_path", "config_path", "group_entry", "write_choices", "write_config"]
+__all__ = [
+    "chosen_path",
+    "config_path",
+    "group_entry",
+    "sweep_toml",
+    "write_choices",
+    "write_config",
+]
 
 
 def config_path(sweep: Sweep, out: Path) -> Path:
@@ -30,6 +36,13 @@ def config_path(sweep: Sweep, out: Path) -> Path:
 def chosen_path(sweep: Sweep, out: Path) -> Path:
     """Return where the sweep of a search's choices is kept."""
     return out / f"chosen-{sweep.digest}.toml"
+
+
+def sweep_toml(sweep: Sweep) -> str:
+    """Return the sweep as the text of a ``--config`` file."""
+    import tomlkit
+
+    return tomlkit.dumps(_toml_values(sweep.document()))
 
 
 def write_config(sweep: Sweep, out: Path) -> Path:
@@ -56,8 +69,8 @@ def write_choices(sweep: Sweep, out: Path, searches: Sequence[GroupSearch]) -> N
 def group_entry(search: GroupSearch) -> dict[str, Any]:
     """Describe a group: what stands for it and what finding that out cost."""
     group, chosen = search.group, search.chosen
-    concurrencies = {result.concurrency for result in search.results.values()} - {None}
-    states = [str(result.status["status"]) for result in search.results.values()]
+    records = search.results.values()
+    concurrencies = {record.environment.concurrency for record in records} - {None}
     return {
         "setting": group.data.setting_name,
         "task": group.data.task,
@@ -65,10 +78,12 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "settings": options.as_dict(group.data.settings),
         "method": group.method,
         "solver": group.solver,
-        "run_id": chosen.spec.run_id if chosen else None,
-        "options": options.as_dict(chosen.spec.options) if chosen else None,
+        "run_id": chosen.run_id if chosen else None,
+        "options": chosen.identity.options if chosen else None,
+        # A search may cut configurations short; the chosen one had this many.
+        "epochs": chosen.identity.protocol["epochs"] if chosen else None,
         **search.budget(),
-        "failed": sum(state != "done" for state in states),
+        "failed": sum(record.state != "done" for record in records),
         # Seconds measured at different concurrency cannot be added up honestly: say so.
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
         "rungs": search.rungs,
@@ -78,7 +93,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
     chosen = {
-        (search.group.data, search.group.method): search.chosen.spec.options
+        (search.group.data, search.group.method): search.chosen.identity.options
         for search in searches
         if search.complete and search.chosen
     }
@@ -90,15 +105,24 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
             for plan in setting.methods:
                 if (data, plan.name) not in chosen:
                     return None
-                picked = {key: getattr(chosen[data, plan.name], key) for key in plan.space}
+                picked = {key: chosen[data, plan.name][key] for key in plan.space}
                 plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
             settings.append(dataclasses.replace(setting, seeds=(seed,), methods=tuple(plans)))
     return dataclasses.replace(sweep, search="none", settings=tuple(settings))
 
 
+def _toml_values(value: Any) -> Any:
+    """Replace what TOML lacks: None becomes the word that options read as none."""
+    if isinstance(value, Mapping):
+        return {key: _toml_values(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_toml_values(part) for part in value]
+    return "none" if value is None else value
+
+
 def _write_sweep(sweep: Sweep, path: Path, what: str) -> None:
     head = f"# {what} Run it: dglbench sweep --config {path.name} --out FOLDER\n"
-    text = head + toml.dumps(sweep.document())
+    text = head + sweep_toml(sweep)
     if not path.is_file() or path.read_text("utf-8") != text:
         _write(path, text)
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable
 from statistics import fmean
 
-from dglbench.runs.store import RunRecord, RunSpec
+from dglbench.runs.record import RunRecord
 from dglbench.sweep.search import GroupSearch
 from dglbench.sweep.survey import Survey
+from dglbench.training.spec import RunSpec
 
 __all__ = ["Pace"]
 
@@ -30,11 +31,12 @@ class Pace:
 
     def add(self, record: RunRecord) -> None:
         """Learn from a run that ended."""
-        self._first.pop(record.spec.run_id, None)
-        self._last.pop(record.spec.run_id, None)
-        if record.state == "done":
-            per_epoch = float(record.status["wall_s"]) / max(int(record.status["epochs_run"]), 1)
-            self._ended.setdefault((record.spec.setting, record.spec.method), []).append(per_epoch)
+        self._first.pop(record.run_id, None)
+        self._last.pop(record.run_id, None)
+        if record.state == "done" and record.summary:
+            key = (record.identity.setting, record.identity.method)
+            per_epoch = record.status.wall_s / max(record.summary.epochs_run, 1)
+            self._ended.setdefault(key, []).append(per_epoch)
 
     def left(self, searches: Iterable[GroupSearch], slots: int) -> float | None:
         """Estimate the seconds until all is done; None while nothing is known.

@@ -6,18 +6,19 @@ Every name, option and dataset is checked here; a mistake is one sentence.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dglbench.plugins import find_task
-from dglbench.solvers import make_solver
+from dglbench.data.source import load_dataset
+from dglbench.runs import provenance
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
-from dglbench.sweep.survey import Known, Survey, read_state
+from dglbench.sweep.survey import Survey, needs_run, read_state
 from dglbench.sweep.wishes import Wishes, from_file, from_preset
-from dglbench.training.resolve import load_dataset
+from dglbench.training.fit import check_fit
+from dglbench.training.spec import RunSpec
 
 __all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
 
@@ -32,6 +33,10 @@ class PlanRow(NamedTuple):
     to_run: int
     seconds: float | None
     """Estimated time of what is to run, None if no finished run tells."""
+    damaged: Mapping[str, str]
+    """Run to what is wrong with its files."""
+    upgrades: Counter[str]
+    """Kept runs by which libraries they were made with, where those have changed."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,16 @@ class Plan:
     def _row(self, search: GroupSearch, retry_failed: bool) -> PlanRow:
         counts: Counter[str] = Counter()
         unknown, seconds, to_run = False, 0.0, 0
+        damaged: dict[str, str] = {}
+        upgrades: Counter[str] = Counter()
         for run_id, spec in search.pending.items():
             known = read_state(self.out, run_id)
             stale = known.state == "absent" and self.survey.stale(spec)
             counts["stale" if stale else known.state] += 1
+            if known.problem:
+                damaged[run_id] = known.problem
+            elif known.record and (changes := provenance.upgrades(known.record.environment)):
+                upgrades[", ".join(changes)] += 1
             if needs_run(known, retry_failed):
                 to_run += 1
                 estimate = self.survey.seconds(spec)
@@ -68,12 +79,8 @@ class Plan:
             estimate = self.survey.seconds(spec)
             unknown |= estimate is None
             seconds += (estimate or 0.0) * runs * epochs / spec.protocol.epochs
-        return PlanRow(search.group, search.total, counts, to_run, None if unknown else seconds)
-
-
-def needs_run(known: Known, retry_failed: bool) -> bool:
-    """Say whether a run in this state is to be run."""
-    return known.state not in ("done", "failed") or (known.state == "failed" and retry_failed)
+        left = None if unknown else seconds
+        return PlanRow(search.group, search.total, counts, to_run, left, damaged, upgrades)
 
 
 def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
@@ -87,10 +94,12 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
     """Spell out the runs, check that their data can be made, and look at the folder."""
     units = make_groups(sweep)
     for unit in units:
-        _check_data(unit[0].data, sweep.solver)
+        _check_data([group.specs[0] for group in unit])
     return Plan(sweep, out, units, Survey.of(out))
 
 
-def _check_data(data: Any, solver: str) -> None:
-    task = find_task(data.task)
-    make_solver(solver, task, load_dataset(data).problem)
+def _check_data(specs: Sequence[RunSpec]) -> None:
+    """Make the data that the runs share, and ask every method and the solver whether they fit."""
+    dataset = load_dataset(specs[0].data, specs[0].data_digest)
+    for spec in specs:
+        check_fit(spec, dataset.problem)

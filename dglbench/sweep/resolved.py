@@ -1,4 +1,4 @@
-"""A sweep with nothing left open: from layers of wishes to settings, protocols and options.
+"""A sweep with nothing left open: from wishes to settings, protocols and options.
 
 The command line wins over the file, the file over the preset; within a file what
 stands in a ``[[setting]]`` wins over what stands at the top. Below all of them lie
@@ -16,10 +16,10 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import TASKS, find_method, find_task, plugins
-from dglbench.runs.store import Protocol
 from dglbench.sweep.wishes import Search, Wishes
-from dglbench.task import Task, TaskSpec
+from dglbench.task import Task, TaskSpec, setting_name
 from dglbench.training.resolve import paper_options, resolve_protocol
+from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
 
@@ -48,7 +48,7 @@ class Setting:
     @property
     def name(self) -> str:
         """A short name such as ``matching-50``."""
-        return TaskSpec(self.task, self.settings, 0).setting_name
+        return setting_name(self.task, {"n": self.settings.n})
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Sweep:
         return hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
 
-def resolve_sweep(layers: Sequence[Wishes]) -> Sweep:
-    """Resolve layers given in rising order of precedence."""
-    methods = _unique(_last(layers, "methods") or (), "method", "--methods two-stage,dgl-1")
+def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
+    """Resolve wishes given in rising order of precedence."""
+    methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
     for name in methods:
         find_method(name)
-    _check_owners(layers, methods)
-    search: Search = _last(layers, "search") or "none"
-    settings = tuple(_settings(layers, methods, search))
+    _check_owners(wishes, methods)
+    search: Search = _last(wishes, "search") or "none"
+    settings = tuple(_settings(wishes, methods, search))
     if search != "none" and not any(plan.space for s in settings for plan in s.methods):
         raise SweepError(
             f"--search {search} has nothing to search: every option is fixed, or the tasks have "
@@ -111,19 +111,19 @@ def resolve_sweep(layers: Sequence[Wishes]) -> Sweep:
         )
     return Sweep(
         methods=methods,
-        solver=_last(layers, "solver") or "ortools",
-        threads=_last(layers, "threads") or 1,
+        solver=_last(wishes, "solver") or "ortools",
+        threads=_last(wishes, "threads") or 1,
         search=search,
-        time_limit=_last(layers, "time_limit"),
+        time_limit=_last(wishes, "time_limit"),
         settings=settings,
     )
 
 
-def _settings(layers: Sequence[Wishes], methods: Sequence[str], search: str) -> Iterator[Setting]:
-    chosen = list(_entries(layers))
+def _settings(wishes: Sequence[Wishes], methods: Sequence[str], search: str) -> Iterator[Setting]:
+    chosen = list(_entries(wishes))
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
-    flags = layers[-1]
+    flags = wishes[-1]
     names = {name for _, entry in chosen for name in (entry["task"], _split(entry["task"])[0].name)}
     for owner, value in flags.set.items():
         if isinstance(value, Mapping) and owner not in names:
@@ -132,24 +132,24 @@ def _settings(layers: Sequence[Wishes], methods: Sequence[str], search: str) -> 
                 f"it has {', '.join(sorted(names))}."
             )
     for index, entry in chosen:
-        yield _setting(layers, index, entry, methods, search)
+        yield _setting(wishes, index, entry, methods, search)
 
 
-def _entries(layers: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the settings to run, each with the layer that describes it."""
-    for index in reversed(range(len(layers))):
-        layer = layers[index]
-        if layer.setting:
-            yield from ((index, entry) for entry in layer.setting)
+def _entries(wishes: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the settings to run, each with the position of the wishes that describe it."""
+    for index in reversed(range(len(wishes))):
+        source = wishes[index]
+        if source.setting:
+            yield from ((index, entry) for entry in source.setting)
             return
-        if layer.tasks is None:
+        if source.tasks is None:
             continue
-        for name in _unique(layer.tasks, "task", "--tasks matching-50"):
+        for name in _unique(source.tasks, "task", "--tasks matching-50"):
             # A name that a file below describes keeps that description.
             known = [
                 (below, entry)
                 for below in range(index)
-                for entry in layers[below].setting
+                for entry in wishes[below].setting
                 if entry["task"] == name
             ]
             yield from known or [(index, {"task": name})]
@@ -157,7 +157,7 @@ def _entries(layers: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]
 
 
 def _setting(
-    layers: Sequence[Wishes],
+    wishes: Sequence[Wishes],
     index: int,
     entry: Mapping[str, Any],
     methods: Sequence[str],
@@ -168,12 +168,12 @@ def _setting(
     seeds: Any = paper.pop("seeds", [DEFAULT_SEED])
     given: dict[str, Any] = paper
     protocol: dict[str, Any] = {}
-    for position, layer in enumerate(layers):
-        seeds = layer.seeds or seeds
-        given |= {key: value for key, value in layer.set.items() if not isinstance(value, Mapping)}
+    for position, source in enumerate(wishes):
+        seeds = source.seeds or seeds
+        given |= {key: value for key, value in source.set.items() if not isinstance(value, Mapping)}
         for owner in dict.fromkeys((task.name, entry["task"])):
-            given |= layer.set.get(owner, {})
-        protocol |= layer.protocol
+            given |= source.set.get(owner, {})
+        protocol |= source.protocol
         if position == index:
             seeds = entry.get("seeds") or seeds
             given |= entry.get("set", {})
@@ -189,7 +189,7 @@ def _setting(
             f"write --tasks {task.name}-{given['n']}."
         )
     plans = tuple(
-        _method_plan(task, settings, name, layers, index, entry, search) for name in methods
+        _method_plan(task, settings, name, wishes, index, entry, search) for name in methods
     )
     return Setting(
         task=task.name,
@@ -204,7 +204,7 @@ def _method_plan(
     task: Task,
     settings: Any,
     name: str,
-    layers: Sequence[Wishes],
+    wishes: Sequence[Wishes],
     index: int,
     entry: Mapping[str, Any],
     search: str,
@@ -214,10 +214,10 @@ def _method_plan(
     fixed: dict[str, Any] = {}
     later: set[str] = set()  # what is given after the search space, and so takes its place
     described = entry.get("space", {}).get(name)
-    for position, layer in enumerate(layers):
-        flat = {key: v for key, v in layer.option.items() if not isinstance(v, Mapping)}
+    for position, source in enumerate(wishes):
+        flat = {key: v for key, v in source.option.items() if not isinstance(v, Mapping)}
         added = {key: value for key, value in flat.items() if key in known}
-        added |= layer.option.get(name, {})
+        added |= source.option.get(name, {})
         if described is None or position > index:
             later |= set(added)
         fixed |= added
@@ -268,13 +268,13 @@ def _split(name: str) -> tuple[Task, dict[str, int]]:
     return find_task(name), {}
 
 
-def _check_owners(layers: Sequence[Wishes], methods: Sequence[str]) -> None:
+def _check_owners(wishes: Sequence[Wishes], methods: Sequence[str]) -> None:
     """Refuse method options that no chosen method has, and owners that do not exist."""
     known = {
         name: {info.name for info in options.describe(find_method(name).cls.Options)}
         for name in methods
     }
-    flags = layers[-1]
+    flags = wishes[-1]
     for key, value in flags.option.items():
         if isinstance(value, Mapping):
             if key not in known:
@@ -287,8 +287,9 @@ def _check_owners(layers: Sequence[Wishes], methods: Sequence[str]) -> None:
             raise OptionError(f"no method here has an option '{key}'; there are {there}.")
 
 
-def _last(layers: Sequence[Wishes], name: str) -> Any:
-    return next((v for layer in reversed(layers) if (v := getattr(layer, name)) is not None), None)
+def _last(wishes: Sequence[Wishes], name: str) -> Any:
+    given = (getattr(source, name) for source in reversed(wishes))
+    return next((value for value in given if value is not None), None)
 
 
 def _unique(names: Sequence[str], kind: str, example: str) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ A `GroupSearch` is one method on one dataset. ``none`` has one configuration,
 ``full`` tries the whole grid, ``halving`` tries it for E/9 epochs, the best third
 for E/3 and the best third of those for E (successive halving, Jamieson and
 Talwalkar 2016). Survivors and the chosen run have the lowest validation relative
-regret; test is never looked at. As runs are deterministic and keep their best
-epoch, a longer run is never worse on validation than the same one cut short, so
-the best run of all rungs is in the last.
+regret (`dglbench.runs.selection`); test is never looked at. As runs are deterministic
+and keep their best epoch, a longer run is never worse on validation than the same one
+cut short, unless it fails: then its shorter run stands.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dglbench.data.source import identify
 from dglbench.errors import OptionError
-from dglbench.runs.store import RunSpec
+from dglbench.runs.record import RunRecord, digest
+from dglbench.runs.selection import best_record, ranked
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.task import TaskSpec
 from dglbench.training.resolve import resolve_run
+from dglbench.training.spec import RunSpec
 
 __all__ = ["Group", "GroupSearch", "make_groups"]
 
@@ -40,23 +43,6 @@ class Group:
     specs: tuple[RunSpec, ...]
 
 
-@dataclass(frozen=True)
-class Result:
-    """A run of the group that has ended, here or earlier."""
-
-    spec: RunSpec
-    status: Mapping[str, Any]
-    concurrency: int | None
-
-    @property
-    def val_regret(self) -> float:
-        """The figure all choices are made by; infinite if the run has no result."""
-        if self.status.get("status") != "done":
-            return math.inf
-        value = float(self.status["selected"]["val"]["relative_regret"])
-        return value if math.isfinite(value) else math.inf
-
-
 @dataclass
 class GroupSearch:
     """The state of one group's search: what may run now, what has ended, what was chosen."""
@@ -66,7 +52,8 @@ class GroupSearch:
     pending: dict[str, RunSpec] = field(default_factory=dict)
     """By run id: what may be started now, in grid order."""
     running: dict[str, RunSpec] = field(default_factory=dict)
-    results: dict[str, Result] = field(default_factory=dict)
+    results: dict[str, RunRecord] = field(default_factory=dict)
+    """By run id: what has ended, here or earlier, in all rungs."""
     rungs: list[dict[str, int]] = field(default_factory=list)
     """What each rung tried so far: its epochs and number of runs."""
 
@@ -106,51 +93,44 @@ class GroupSearch:
     @property
     def complete(self) -> bool:
         """Whether every run has ended by itself, so that the choice stands."""
-        states = [result.status.get("status") for result in self.results.values()]
+        states = [record.state for record in self.results.values()]
         return self.finished and bool(states) and "interrupted" not in states
 
     @property
-    def chosen(self) -> Result | None:
-        """The run that stands for the method: lowest validation regret, earliest of equals."""
-        last = [self.results[run_id] for run_id in self._rung if run_id in self.results]
-        done = [result for result in last if math.isfinite(result.val_regret)]
-        return min(done, key=lambda result: result.val_regret) if done else None
+    def chosen(self) -> RunRecord | None:
+        """The run that stands for the method, by the one rule of `dglbench.runs.selection`."""
+        return best_record(self.results.values())
 
     def start(self, run_id: str) -> None:
         """Note that a pending run has begun."""
         self.running[run_id] = self.pending.pop(run_id)
 
-    def settle(self, run_id: str, status: Mapping[str, Any], concurrency: int | None) -> None:
+    def settle(self, run_id: str, record: RunRecord) -> None:
         """Take a run's end, and open the next rung when this one is complete."""
         self.running.pop(run_id, None)
         self.pending.pop(run_id, None)
-        self.results[run_id] = Result(self._rung[run_id], status, concurrency)
+        self.results[run_id] = record
         if not self.finished or len(self.rungs) == len(self._steps):
             return
         rung = [self.results[run_id] for run_id in self._rung]
-        if any(result.status.get("status") == "interrupted" for result in rung):
+        if any(record.state == "interrupted" for record in rung):
             return  # the sweep is being stopped; what is missing is not known to be worse
-        ranked = sorted(self._rung, key=lambda run_id: self.results[run_id].val_regret)
-        kept = set(ranked[: math.ceil(len(ranked) / _KEEP)])
-        alive = [self._rung[run_id] for run_id in self._rung if run_id in kept]
-        alive = [s for s in alive if math.isfinite(self.results[s.run_id].val_regret)]
+        kept = {record.run_id for record in ranked(rung)[: math.ceil(len(rung) / _KEEP)]}
+        alive = [spec for run_id, spec in self._rung.items() if run_id in kept]
         if alive:
             self._open_rung(alive)
 
     def budget(self) -> dict[str, Any]:
         """Return what the search cost: every run counts, chosen or not."""
-        results = list(self.results.values())
-        solves = [result.status.get("solves") or {} for result in results]
+        summaries = [record.summary for record in self.results.values() if record.summary]
         return {
-            "configurations": len({_configuration(result.spec) for result in results}),
-            "runs": len(results),
-            "seconds": sum(float(result.status.get("train_s") or 0.0) for result in results),
-            "solver_calls": sum(
-                int(count.get(name, 0))
-                for count in solves
-                for name in ("label", "train", "refresh")
+            "configurations": len(
+                {digest(record.identity.options) for record in self.results.values()}
             ),
-            "evaluation_calls": sum(int(count.get("evaluate", 0)) for count in solves),
+            "runs": len(self.results),
+            "seconds": sum(summary.train_s for summary in summaries),
+            "solver_calls": sum(summary.training_solves for summary in summaries),
+            "evaluation_calls": sum(summary.solves.get("evaluate", 0) for summary in summaries),
         }
 
     def _open_rung(self, specs: Sequence[RunSpec]) -> None:
@@ -172,9 +152,10 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
         bases = [(plan, _configurations(sweep, setting, plan)) for plan in setting.methods]
         for seed in setting.seeds:
             data = TaskSpec(setting.task, setting.settings, seed)
+            content = identify(data)
             unit = []
             for plan, specs in bases:
-                here = [dataclasses.replace(spec, data=data) for spec in specs]
+                here = [dataclasses.replace(spec, data=data, data_digest=content) for spec in specs]
                 fresh = tuple(spec for spec in here if spec.run_id not in seen)
                 seen |= {spec.run_id for spec in fresh}
                 if fresh:
@@ -203,7 +184,3 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
             raise OptionError(f"method {plan.name} with {chosen}: {error}") from error
         specs.append(dataclasses.replace(base, options=changed))
     return specs
-
-
-def _configuration(spec: RunSpec) -> str:
-    return repr(spec.options)

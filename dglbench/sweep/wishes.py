@@ -29,7 +29,7 @@ from typing_extensions import Doc
 
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
-from dglbench.runs.store import Protocol
+from dglbench.training.spec import Protocol
 
 __all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
 
@@ -44,7 +44,7 @@ _SETTING_KEYS = ("task", "seeds", "set", "protocol", "option", "space")
 
 @dataclass(frozen=True)
 class Scalars:
-    """The keys of a layer that are not tables."""
+    """The keys that are not tables."""
 
     preset: Annotated[Literal["paper", "grid", "quick"] | None, Doc("where to start from")] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None

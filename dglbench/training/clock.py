@@ -2,15 +2,17 @@
 
 The clock runs only between `Clock.start` and `Clock.stop`, around training
 work; evaluation and logging happen while it stands still. At any moment exactly
-one phase is charged, so the phases add up to the whole.
+one of the six phases is charged, so the phases add up to the whole. What a method
+times and counts for itself (`Meter`) lies over these and takes nothing from them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.solvers.base import Solver
@@ -18,16 +20,17 @@ from dglbench.solvers.base import Solver
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.layers.cvxpylayers import QuadraticLayer
-
-__all__ = ["Clock", "Ledger", "MeteredLayer", "MeteredSolver"]
+__all__ = ["Clock", "EvaluationSolver", "Ledger", "Meter", "MeteredSolver", "OwnPhase"]
 
 
 class Clock:
     """A stopwatch with named phases; a disabled one measures only the total."""
 
-    def __init__(self, *, enabled: bool = True) -> None:
-        self.enabled = enabled
+    def __init__(
+        self, *, enabled: bool = True, now: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.enabled, self.now = enabled, now
+        self.running = False
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._phase = "other"
         self._started = self._mark = 0.0
@@ -36,18 +39,20 @@ class Clock:
         """Begin a lap with every phase at zero."""
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._phase = "other"
-        self._started = self._mark = time.perf_counter()
+        self.running = True
+        self._started = self._mark = self.now()
 
     def stop(self) -> float:
         """End the lap and return its length in seconds."""
-        now = time.perf_counter()
+        now = self.now()
+        self.running = False
         self.seconds[self._phase] += now - self._mark
         return now - self._started
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Charge the block to a phase, then go back to the phase it interrupted."""
-        if not self.enabled:
+        if not (self.enabled and self.running):
             yield
             return
         interrupted = self._switch(name)
@@ -57,7 +62,7 @@ class Clock:
             self._switch(interrupted)
 
     def _switch(self, name: str) -> str:
-        now = time.perf_counter()
+        now = self.now()
         before = self._phase
         self.seconds[before] += now - self._mark
         self._phase, self._mark = name, now
@@ -82,52 +87,112 @@ class Ledger:
         return lap
 
 
+@dataclass(frozen=True)
+class OwnPhase:
+    """What a method timed and counted under one name of its own, in one lap."""
+
+    name: str
+    seconds: float
+    count: int
+
+
+class Meter:
+    """With which a method times and counts whatever it does; also behind its solver and layers.
+
+    The six phases and four purposes of every run go to its clock and ledger. Any other
+    name is the method's own: its seconds are those from entering the block to leaving
+    it, whatever was called inside, and stay charged to the phases they fall in.
+    """
+
+    def __init__(self, clock: Clock, ledger: Ledger) -> None:
+        self._clock, self._ledger = clock, ledger
+        self._seconds: dict[str, float] = {}
+        self._counts: dict[str, int] = {}
+        self._open: set[str] = set()
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """Time a block, as one of the six phases or under a name of the method's own."""
+        return self._clock.phase(name) if name in PHASES else self._own_phase(name)
+
+    def count(self, name: str, instances: int = 1) -> None:
+        """Count solved instances by one of the four purposes, or anything by another name."""
+        if name in PURPOSES:
+            self._ledger.count(name, instances)
+        else:
+            self._counts[name] = self._counts.get(name, 0) + instances
+
+    def lap(self) -> list[OwnPhase]:
+        """Return what the method timed and counted since the last lap, in order of first use."""
+        names = dict.fromkeys([*self._seconds, *self._counts])
+        lap = [
+            OwnPhase(name, self._seconds.get(name, 0.0), self._counts.get(name, 0))
+            for name in names
+        ]
+        self._seconds, self._counts = {}, {}
+        return lap
+
+    @contextmanager
+    def _own_phase(self, name: str) -> Iterator[None]:
+        # A block inside a block of the same name is in its seconds already.
+        if not self._clock.running or name in self._open:
+            yield
+            return
+        self._open.add(name)
+        began = self._clock.now()
+        try:
+            yield
+        finally:
+            self._open.remove(name)
+            self._seconds[name] = self._seconds.get(name, 0.0) + self._clock.now() - began
+
+
 class MeteredSolver:
     """A solver that counts and times every call by its purpose; what methods are handed."""
 
-    def __init__(self, solver: Solver, clock: Clock, ledger: Ledger) -> None:
-        self._solver, self._clock, self._ledger = solver, clock, ledger
+    def __init__(self, solver: Solver, meter: Meter) -> None:
+        self._solver, self._meter = solver, meter
 
-    def decide(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
+    def decide(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.decide`; ``rows`` are training instances, such as ``batch.rows``."""
+        with self._metered(purpose, len(values)):
+            return self._solver.decide(values, rows)
+
+    def relax(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.relax`; ``rows`` are training instances, such as ``batch.rows``."""
+        with self._metered(purpose, len(values)):
+            return self._solver.relax(values, rows)
+
+    def duals(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.duals`; ``rows`` are training instances, such as ``batch.rows``."""
+        with self._metered(purpose, len(values)):
+            return self._solver.duals(values, rows)
+
+    def _metered(self, purpose: str, instances: int) -> AbstractContextManager[None]:
+        self._meter.count(purpose, instances)
+        return self._meter.phase("refresh" if purpose == "refresh" else "solve")
+
+
+class EvaluationSolver:
+    """The evaluation solver as diagnostics are shown it: every answer counts as ``evaluate``.
+
+    ``rows`` count within one split; ``instances`` are that split's rows of the dataset.
+    """
+
+    def __init__(self, solver: Solver, meter: Meter, instances: Any = None) -> None:
+        self._solver = MeteredSolver(solver, meter)
+        self._split = instances
+
+    def decide(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.decide`."""
-        with self._metered(purpose, len(values)):
-            return self._solver.decide(values)
+        return self._solver.decide(values, purpose="evaluate", rows=self._instances(rows))
 
-    def relax(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
+    def relax(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.relax`."""
-        with self._metered(purpose, len(values)):
-            return self._solver.relax(values)
+        return self._solver.relax(values, purpose="evaluate", rows=self._instances(rows))
 
-    def duals(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
+    def duals(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.duals`."""
-        with self._metered(purpose, len(values)):
-            return self._solver.duals(values)
+        return self._solver.duals(values, purpose="evaluate", rows=self._instances(rows))
 
-    @contextmanager
-    def _metered(self, purpose: str, instances: int) -> Iterator[None]:
-        self._ledger.count(purpose, instances)
-        with self._clock.phase("refresh" if purpose == "refresh" else "solve"):
-            yield
-
-
-class MeteredLayer:
-    """A differentiable layer that counts its solves and times both directions."""
-
-    def __init__(self, layer: QuadraticLayer, clock: Clock, ledger: Ledger) -> None:
-        self._layer, self._clock, self._ledger = layer, clock, ledger
-
-    @property
-    def failures(self) -> int:
-        """How many instances could not be solved so far."""
-        return self._layer.failures
-
-    def solve(self, values: torch.Tensor, *, purpose: str = "train") -> torch.Tensor:
-        """See `QuadraticLayer.solve`."""
-        self._ledger.count(purpose, len(values))
-        with self._clock.phase("solve"):
-            return self._layer.solve(values)
-
-    def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
-        """See `QuadraticLayer.pull_back`."""
-        with self._clock.phase("differentiate"):
-            return self._layer.pull_back(direction)
+    def _instances(self, rows: Any) -> Any:
+        return rows if rows is None or self._split is None else self._split[list(rows)]

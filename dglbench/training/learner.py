@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dglbench.layers.cvxpylayers import QuadraticLayer
+from dglbench.errors import PluginError
+from dglbench.layers import MeteredLayer
 from dglbench.methods.base import Batch, Constraints, Method, Training
-from dglbench.plugins import find_method, find_task
-from dglbench.runs.store import RunSpec
+from dglbench.plugins import find_layer, find_method, find_task
 from dglbench.solvers import make_solver
 from dglbench.streams import stream
 from dglbench.task import Dataset
-from dglbench.training.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:
@@ -41,19 +42,24 @@ class Learner:
 
         self.spec, self.dataset = spec, dataset
         self.clock, self.ledger = clock or Clock(), Ledger()
+        self.meter = Meter(self.clock, self.ledger)
         task = find_task(spec.data.task)
         self.scale = task.label_scale(dataset)
-        self.constraints = Constraints(dataset.problem)
         rows = dataset.rows("train")
+        self.problem = dataset.problem.take(rows)
+        self.constraints = Constraints(self.problem)
         self.features = torch.from_numpy(dataset.features[rows])
-        self.labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.parameter_labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.labels = self._to_values(torch.from_numpy(dataset.labels[rows]))
+        # Where labels are option values to maximise, they need no second form.
+        self._plain = self.labels.shape == self.parameter_labels.shape and bool(
+            (self.labels == self.parameter_labels).all()
+        )
         self.predictor = fresh_predictor(task, dataset)
         if warm_start:
             warm_start.apply(self.predictor)
         self.method: Method = find_method(spec.method).cls(spec.options)
-        self._solver = MeteredSolver(
-            make_solver(spec.solver, task, dataset.problem), self.clock, self.ledger
-        )
+        self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
         self._draws = stream(spec.data.seed, "batches")
         self._epochs = 0
 
@@ -69,7 +75,14 @@ class Learner:
         )
         self.clock.start()
         self.method.prepare(
-            Training(self.constraints, self.labels, self._solver, self._timed, self._layer)
+            Training(
+                constraints=self.constraints,
+                labels=self.labels,
+                solver=self._solver,
+                predict=self._timed,
+                meter=self.meter,
+                layer=self._layer,
+            )
         )
         return self.clock.stop()
 
@@ -87,8 +100,12 @@ class Learner:
         for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
-                predictions = self.predictor(features) / self.scale
-            loss = self.method.loss(Batch(rows, predictions, labels))
+                predicted = self.predictor(features)
+                predictions = self._to_values(predicted)
+                parameters = predictions if self._plain else predicted / self.scale
+            loss = self.method.loss(
+                Batch(rows, predictions, labels, parameters, self.parameter_labels[rows])
+            )
             with phase("backward"):
                 self._optimiser.zero_grad(set_to_none=True)
                 torch.autograd.backward(loss)
@@ -108,13 +125,22 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            predictions: torch.Tensor = self.predictor(self.features) / self.scale
-            return predictions
+            return self._to_values(self.predictor(self.features))
+
+    def _to_values(self, parameters: torch.Tensor) -> torch.Tensor:
+        """Return scaled option values to maximise."""
+        values: torch.Tensor = self.problem.values(parameters, self.scale)
+        return values
 
     def _timed(self) -> torch.Tensor:
         with self.clock.phase("predict"):
             return self.predict()
 
-    def _layer(self, mu: float) -> MeteredLayer:
-        layer = QuadraticLayer(self.dataset.problem, mu, self.spec.threads)
-        return MeteredLayer(layer, self.clock, self.ledger)
+    def _layer(self, name: str, **options: Any) -> MeteredLayer:
+        if name not in self.method.layers:  # the run's identity would not know of its code
+            raise PluginError(
+                f"method {self.spec.method} uses the layer '{name}' and does not name it; add it "
+                f"to `layers` of {type(self.method).__name__}."
+            )
+        layer = find_layer(name)(self.problem, threads=self.spec.threads, **options)
+        return MeteredLayer(layer, self.meter)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench.methods.diagnostics import dual_health, regret_bound
+from dglbench.errors import PluginError
+from dglbench.methods.base import Constraints, Snapshot
 from dglbench.problem import Array
-from dglbench.runs import schemas
-from dglbench.training.evaluation import Evaluation, Evaluator, bootstrap_interval
+from dglbench.runs import schemas, selection
+from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
+from dglbench.statistics import bootstrap_interval
+from dglbench.task import SPLITS
+from dglbench.training.clock import EvaluationSolver
+from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.warm_start import WarmStart, saved_state
 
@@ -29,13 +37,16 @@ class Recorder:
         self._best_test: Evaluation | None = None
         self._refreshed = 0
         self.elapsed_s = 0.0
-        self.best: dict[str, Any] | None = None
+        self._best: Selected | None = None
         self.best_weights: bytes | None = None
 
     def log_lap(self, epoch: int, loss: float, seconds: float) -> None:
         """Log the set-up (epoch 0) or an epoch that has just ended on the clock."""
         self.elapsed_s += seconds
         lap = self._learner.ledger.lap()
+        self._rows["phases"] += [
+            {"epoch": epoch, **asdict(own)} for own in self._learner.meter.lap()
+        ]
         self._refreshed = lap["refresh"]
         self._rows["timing"].append(
             {
@@ -52,28 +63,33 @@ class Recorder:
         """Judge the predictor on both splits; True if its validation regret is the best so far."""
         learner = self._learner
         outcomes: dict[str, Evaluation] = {}
+        predictions: dict[str, Array] = {}
         for split, judge in self._evaluator.splits.items():
-            predictions = judge.predict(learner.predictor)
-            if not np.isfinite(predictions).all():
+            predictions[split] = judge.predict(learner.predictor)
+            if not np.isfinite(predictions[split]).all():
                 raise Diverged(f"predictions are not finite after epoch {epoch}")
-            outcomes[split] = judge.judge(predictions)
-            learner.ledger.count("evaluate", len(predictions))
+            outcomes[split] = judge.judge(predictions[split])
+            learner.ledger.count("evaluate", len(predictions[split]))
             row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}
             self._rows["regret"].append({**row, **outcomes[split].metrics()})
-            if split == "val":
-                self._log_bound(epoch, predictions, outcomes[split])
-        self._log_duals(epoch)
+        self._log_diagnostics(epoch, predictions["val"], outcomes["val"])
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
         if epoch == 0:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
         regret = metrics["val"]["relative_regret"]
-        better = self.best is None or regret < self.best["val"]["relative_regret"]
+        better = selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
-            self.best = {"epoch": epoch, "elapsed_s": self.elapsed_s, "solves": solves, **metrics}
+            regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
+            self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
             self._best_test = outcomes["test"]
             self.best_weights = saved_state(learner.predictor)
         return better
+
+    @property
+    def best_regret(self) -> float | None:
+        """Validation relative regret at the best epoch so far."""
+        return self._best.val.relative_regret if self._best else None
 
     @property
     def val_regret(self) -> float:
@@ -85,34 +101,43 @@ class Recorder:
         """Return the training seconds so far, by phase."""
         return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in schemas.PHASES}
 
-    def summary(self, warm_start: WarmStart | None) -> dict[str, Any]:
-        """Return the figures of ``status.json``."""
+    def summary(self, warm_start: WarmStart | None) -> Summary | None:
+        """Return what came of the run, None if its set-up did not end."""
         learner, timing = self._learner, self._rows["timing"]
-        selected = None
-        if self.best is not None and self._best_test is not None:
+        if not timing:
+            return None
+        selected = self._best
+        if selected is not None and self._best_test is not None:
             interval = bootstrap_interval(self._best_test.relative)
-            selected = {**self.best, "test": {**self.best["test"], "relative_regret_ci": interval}}
+            test = replace(selected.test, relative_regret_ci=interval)
+            selected = replace(selected, test=test)
         warm = None
         if warm_start:
-            warm = {
-                **{name: warm_start.info[name] for name in ("id", "seconds", "epochs")},
-                **{f"{split}_relative_regret": r for split, r in self._start_regret.items()},
-            }
+            warm = WarmStartSummary(
+                id=warm_start.info["id"],
+                seconds=warm_start.info["seconds"],
+                epochs=warm_start.info["epochs"],
+                val_relative_regret=self._start_regret.get("val"),
+                test_relative_regret=self._start_regret.get("test"),
+            )
         dataset = learner.dataset
-        return {
-            "epochs_run": max((row["epoch"] for row in timing), default=0),
-            "selected_epoch": selected["epoch"] if selected else None,
-            "setup_s": timing[0]["epoch_s"] if timing else None,
-            "train_s": self.elapsed_s,
-            "solves": dict(learner.ledger.total),
-            **(learner.method.notes() if timing else {}),
-            "instances": {split: len(dataset.rows(split)) for split in ("train", "val", "test")},
-            "groups": dataset.problem.groups,
-            "options": dataset.problem.options,
-            "label_scale": learner.scale,
-            "warm_start": warm,
-            "selected": selected,
-        }
+        return Summary(
+            epochs_run=max(row["epoch"] for row in timing),
+            setup_s=timing[0]["epoch_s"],
+            train_s=self.elapsed_s,
+            solves=dict(learner.ledger.total),
+            instances={split: len(dataset.rows(split)) for split in SPLITS},
+            groups=dataset.problem.groups,
+            options=dataset.problem.options,
+            sense=dataset.problem.sense,
+            label_scale=learner.scale,
+            warm_start=warm,
+            selected=selected,
+        )
+
+    def notes(self) -> dict[str, Any]:
+        """Return what the method hands over, made JSON-ready."""
+        return {str(name): _plain(value) for name, value in self._learner.method.notes().items()}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logged tables that have rows, with their schemas."""
@@ -133,44 +158,50 @@ class Recorder:
             if rows[name]
         }
 
-    def _log_duals(self, epoch: int) -> None:
-        learner = self._learner
-        in_use = learner.method.current_duals()
-        if in_use is None:
-            return
-        predictions = learner.predict()
-        relaxed = self._evaluator.solver.relax(predictions)
-        learner.ledger.count("evaluate", len(predictions))
-        optimal = (predictions * relaxed).sum(dim=(1, 2))
-        self._rows["duals"].append(
-            {
-                "epoch": epoch,
-                **dual_health(learner.constraints, predictions, in_use, optimal),
-                "share_refreshed": self._refreshed / len(predictions),
-            }
-        )
+    @cached_property
+    def _val_constraints(self) -> Constraints:
+        judge = self._evaluator.splits["val"]
+        return Constraints(judge.problem.take(judge.instances))
 
-    def _log_bound(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
-        """Log Theorem 1's right-hand side for methods with a temperature and duals."""
+    def _log_diagnostics(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
+        """Ask the method what it has to say of itself, and log it."""
         import torch
 
-        learner, solver = self._learner, self._evaluator.solver
-        tau = getattr(learner.spec.options, "tau", None)
-        if tau is None or learner.method.current_duals() is None:
-            return
-        labels = torch.from_numpy(self._evaluator.splits["val"].labels) / learner.scale
-        scaled = torch.from_numpy(predictions) / learner.scale
-        if epoch == 0:
-            self._label_duals = solver.duals(labels)
-        terms = regret_bound(
-            learner.constraints, labels, scaled, self._label_duals, solver.duals(scaled), tau
+        learner, judge, solver = (
+            self._learner,
+            self._evaluator.splits["val"],
+            self._evaluator.solver,
         )
-        learner.ledger.count("evaluate", len(scaled))
-        self._rows["bound"].append(
-            {
-                "epoch": epoch,
-                "split": "val",
-                "regret": float(outcome.regret.mean()) / learner.scale,
-                **{name: float(values.mean()) for name, values in terms.items()},
-            }
+        snapshot = Snapshot(
+            epoch=epoch,
+            constraints=learner.constraints,
+            predict=learner.predict,
+            refreshed=self._refreshed,
+            val_constraints=self._val_constraints,
+            val_labels=torch.from_numpy(judge.values) / learner.scale,
+            val_predictions=judge.problem.values(torch.from_numpy(predictions), learner.scale),
+            val_regret=outcome.regret / learner.scale,
+            solver=EvaluationSolver(solver, learner.meter, learner.dataset.rows("train")),
+            val_solver=EvaluationSolver(solver, learner.meter, judge.instances),
         )
+        for table, row in learner.method.diagnostics(snapshot).items():
+            if table not in schemas.DIAGNOSTICS:
+                raise PluginError(
+                    f"method {learner.spec.method} hands over a row for the table '{table}'; "
+                    f"there are {', '.join(schemas.DIAGNOSTICS)}."
+                )
+            columns = {"epoch", *row}
+            if columns != set(schemas.TABLES[table].names):
+                raise PluginError(
+                    f"method {learner.spec.method} hands over the columns {', '.join(row)} for the "
+                    f"table '{table}'; it has {', '.join(schemas.TABLES[table].names[1:])}."
+                )
+            self._rows[table].append({"epoch": epoch, **row})
+
+
+def _plain(value: Any) -> Any:
+    """Keep what JSON can hold; anything else becomes text, so that no note can lose a run."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return str(value)

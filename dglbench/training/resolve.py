@@ -9,35 +9,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError
-from dglbench.plugins import MethodChoice, find_method, find_task
-from dglbench.runs import provenance
-from dglbench.runs.store import Protocol, RunSpec
-from dglbench.solvers import DUAL_RULES, FAMILIES
-from dglbench.task import Dataset, Task, TaskSpec
-from dglbench.training.evaluation import Evaluator
+from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver, find_task
+from dglbench.runs.source import source_hash
+from dglbench.task import Task, TaskSpec
+from dglbench.training.spec import Protocol, RunSpec
 
 __all__ = [
-    "Loaded",
-    "load_data",
-    "load_dataset",
     "paper_options",
     "resolve_data",
     "resolve_protocol",
     "resolve_run",
+    "run_source",
 ]
-
-
-class Loaded(NamedTuple):
-    """A dataset and the evaluator that knows its optima; shared by runs of one process."""
-
-    dataset: Dataset
-    evaluator: Evaluator
 
 
 def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
@@ -67,9 +54,7 @@ def resolve_run(
     data_digest: str | None = None,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
-    task, choice = find_task(data.task), find_method(method)
-    if solver not in FAMILIES:
-        raise OptionError(f"there is no solver '{solver}'; there are {', '.join(FAMILIES)}.")
+    task, choice, family = find_task(data.task), find_method(method), find_solver(solver)
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
     fixed = set(choice.from_name) & set(given_options)
@@ -85,9 +70,9 @@ def resolve_run(
         method=method,
         options=parsed,
         solver=solver,
-        dual_rule=DUAL_RULES[solver],
+        dual_rule=choice.cls.dual_rule or family.dual_rule,
         protocol=protocol,
-        source=provenance.source_hash(type(task), choice.cls),
+        source=run_source(data.task, method, solver),
         data_digest=data_digest,
         threads=threads,
     )
@@ -105,18 +90,10 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
     return dict(table.get(choice.name, table.get(family, {})))
 
 
-@lru_cache(maxsize=4)
-def load_data(data: TaskSpec, file: Path | None = None) -> Loaded:
-    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
-    dataset = load_dataset(data, file)
-    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
-
-
-@lru_cache(maxsize=4)
-def load_dataset(data: TaskSpec, file: Path | None = None) -> Dataset:
-    """Generate the data, or read it from a dataset file."""
-    if file is None:
-        return find_task(data.task).generate(data.settings, data.seed)
-    from dglbench.data.dataset_file import read_dataset
-
-    return read_dataset(file)
+def run_source(task: str, method: str, solver: str) -> str:
+    """Hash the code that computes a run: training itself, and the classes that take part."""
+    cls = find_method(method).cls
+    layers = [find_layer(name) for name in cls.layers]
+    return source_hash(
+        "dglbench.training.train", type(find_task(task)), cls, find_solver(solver), *layers
+    )

@@ -20,11 +20,12 @@ from typing import Literal
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.runs.store import RunRecord, RunSpec
+from dglbench.runs.record import RunOutput, RunRecord, Status
 from dglbench.task import Dataset
 from dglbench.training.evaluation import Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.recorder import Recorder
+from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart
 
 __all__ = ["Progress", "RunStop", "train", "warm_process"]
@@ -67,7 +68,7 @@ def train(
     time_limit: float | None = None,
     concurrency: int = 1,
     guard: AbstractContextManager[None] | None = None,
-) -> RunRecord:
+) -> RunOutput:
     """Train as the spec says and return everything the run leaves behind.
 
     Never raises for what happens inside the run: a failure, a divergence, the
@@ -100,18 +101,20 @@ def train(
         except Exception as error:  # recorded: a failing run must not stop its sweep
             state, message = "failed", f"{type(error).__name__}: {error}"
             trace = traceback.format_exc()
-        status = {
-            "status": state,
-            "message": message,
-            "traceback": trace,
-            "started": started.isoformat(timespec="seconds"),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "wall_s": time.perf_counter() - wall,
-            **(recorder.summary(warm_start) if recorder else {}),
-        }
-    tables = recorder.tables() if recorder else {}
-    weights = recorder.best_weights if recorder else None
-    return RunRecord(spec, status, environment, tables, weights)
+        status = Status(
+            state=state,
+            message=message,
+            traceback=trace,
+            started=started.isoformat(timespec="seconds"),
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            wall_s=time.perf_counter() - wall,
+        )
+        summary = recorder.summary(warm_start) if recorder else None
+        notes = recorder.notes() if recorder and summary else {}
+    record = RunRecord(spec.run_id, spec.identity, environment, status, summary, notes)
+    if recorder is None:
+        return RunOutput(record)
+    return RunOutput(record, recorder.tables(), recorder.best_weights)
 
 
 @functools.cache
@@ -159,7 +162,7 @@ def _run(
 def _progress(
     learner: Learner, recorder: Recorder, epoch: int, loss: float, wall: float
 ) -> Progress:
-    best = recorder.best["val"]["relative_regret"] if recorder.best else math.nan
+    best = math.nan if recorder.best_regret is None else recorder.best_regret
     return Progress(
         epoch=epoch,
         epochs=learner.spec.protocol.epochs,

@@ -20,8 +20,6 @@ from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_row
 if TYPE_CHECKING:
     from torch import nn
 
-    from dglbench.solvers import Solver
-
 __all__ = ["Knapsack", "KnapsackSettings"]
 
 SEMO_DAYS = 789
@@ -189,12 +187,6 @@ class Knapsack(Task):
     def label_axis(self, settings: KnapsackSettings) -> LabelAxis:
         """Place each slot at the hour it starts."""
         return LabelAxis("hour of day", np.arange(settings.n) * (24 / settings.n))
-
-    def batched_solver(self, problem: Problem) -> Solver:
-        """Sort by value per weight for the relaxation, all instances at once."""
-        from dglbench.solvers.batched_knapsack import BatchedKnapsack
-
-        return BatchedKnapsack(problem)
 
 
 def _synthetic(settings: KnapsackSettings, seed: int) -> Days:

@@ -168,7 +168,7 @@ def test_json_holds_what_json_can(capsys):
 
 def test_progress_without_a_terminal_is_seldom_and_plain(capsys):
     now = [0.0]
-    lines = console._Lines("working", 10, 10.0, lambda: now[0])
+    lines = console._ProgressLines("working", 10, 10.0, lambda: now[0])
     for _ in range(4):
         now[0] += 4.0
         lines.advance(2)
@@ -179,16 +179,3 @@ def test_progress_survives_nothing_to_do(capsys):
     with console.progress("nothing", total=0, every_s=0.0) as tracker:
         tracker.advance(0)
     assert "Traceback" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.04, "0.0 s"), (12.3, "12 s"), (59.9, "60 s"), (61, "1 min 1 s"), (7260, "2 h 1 min")],
-)
-def test_durations_read_well(seconds, text):
-    assert console.duration(seconds) == text
-
-
-@pytest.mark.parametrize(("count", "text"), [(7, "7 B"), (1500, "1.5 kB"), (2_500_000, "2.5 MB")])
-def test_sizes_read_well(count, text):
-    assert console.size(count) == text

@@ -41,6 +41,10 @@ def test_json_is_one_document_with_settings(cli):
     assert all(entry["error"] is None for entry in document["tasks"] + document["methods"])
     assert all(entry["origin"].startswith("dglbench ") for entry in document["methods"])
     assert {solver["name"] for solver in document["solvers"]} == {"ortools", "batched"}
+    assert "cvxpylayers" in {layer["name"] for layer in document["layers"]}
+    for entry in document["solvers"] + document["layers"]:
+        assert entry["origin"].startswith("dglbench ")
+        assert entry["summary"]
 
 
 def test_a_third_partys_task_is_listed_and_used(process, make_plugin):
@@ -74,6 +78,17 @@ def test_a_broken_plugin_is_a_warning_and_a_marked_row(source, why, process, mak
     assert outcome.err.count("\n") == 1
     assert "broken ✗" in outcome.out
     assert "matching" in outcome.out
+
+
+def test_a_broken_solver_or_layer_is_marked_too(process, make_plugin):
+    make_plugin("one-solver", "import nowhere", solvers={"bad-solver": "one_solver:A"})
+    path = str(make_plugin("broken-layer", "A = 3", layers={"bad-layer": "broken_layer:A"}))
+    outcome = process("list", PYTHONPATH=path, COLUMNS="200")
+    assert outcome.code == 0
+    assert outcome.err.startswith("warning: bad-solver (one-solver 1.0) cannot be used: Modul")
+    assert outcome.err.count("\n") == 2
+    assert "bad-solver ✗" in outcome.out
+    assert "bad-layer ✗" in outcome.out
 
 
 def test_a_taken_name_is_marked(process, make_plugin):

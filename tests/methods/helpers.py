@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dglbench.layers.cvxpylayers import QuadraticLayer
+from dglbench.layers import MeteredLayer
 from dglbench.methods import Batch, Constraints, Training
-from dglbench.plugins import find_method
+from dglbench.plugins import find_layer, find_method
 from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.training.clock import Clock, Ledger, MeteredLayer, MeteredSolver
+from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
 
 KNAPSACK = Problem.build(
     np.stack([np.array([3.0, 5, 7, 3, 5]), np.zeros(5)], axis=1)[None],
@@ -46,14 +46,16 @@ def prepared(name: str, problem: Problem, labels: torch.Tensor, predictions: tor
     """Return a method that is ready for `loss`, and the ledger of its solver."""
     choice = find_method(name)
     method = choice.cls(choice.cls.Options(**choice.from_name, **given))
-    clock, ledger = Clock(), Ledger()
+    ledger = Ledger()
+    meter = Meter(Clock(), ledger)
     method.prepare(
         Training(
             constraints=Constraints(problem),
             labels=labels,
-            solver=MeteredSolver(OrtoolsSolver(problem), clock, ledger),
+            solver=MeteredSolver(OrtoolsSolver(problem), meter),
             predict=predictions.detach,
-            quadratic_layer=lambda mu: MeteredLayer(QuadraticLayer(problem, mu), clock, ledger),
+            meter=meter,
+            layer=lambda name, **own: MeteredLayer(find_layer(name)(problem, **own), meter),
         )
     )
     return method, ledger

@@ -7,9 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dglbench.layers.cvxpylayers import QuadraticLayer
+from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.methods import Batch, Constraints
 from dglbench.methods.dgl import soft_decisions
+from dglbench.methods.diagnostics import dual_health
+from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
 
 from .helpers import (
@@ -86,7 +88,7 @@ def test_quadratic_layer_solves_the_regularised_program(problem):
     """Compare with projected-gradient optimality: no feasible vertex improves on x(y)."""
     instance = PROBLEMS[problem]
     y = values(instance, 8, 6)
-    x = QuadraticLayer(instance, 0.7).solve(y)
+    x = CvxpylayersQuadratic(instance, mu=0.7).solve(y)
     constraints = Constraints(instance)
     assert (constraints.usage(x) <= constraints.b + 1e-6).all()
     torch.testing.assert_close(x.sum(dim=2), torch.ones(x.shape[:2], dtype=x.dtype))
@@ -101,7 +103,7 @@ def test_quadratic_layer_solves_the_regularised_program(problem):
 def test_quadratic_layer_pulls_back_the_derivative_of_its_solution(problem):
     """d·x(y) against central differences along random directions, away from kinks."""
     instance = PROBLEMS[problem]
-    layer = QuadraticLayer(instance, 1.0)
+    layer = CvxpylayersQuadratic(instance, mu=1.0)
     y, pull = values(instance, 12, 20), values(instance, 12, 21)
     directions = [values(instance, 12, 22 + k) for k in range(3)]
     step = 1e-3
@@ -122,7 +124,7 @@ def test_qptl_hands_the_layers_gradient_on(alpha):
     labels, predictions = values(MATCHING, 4, 30), values(MATCHING, 4, 31)
     method, ledger = prepared("qptl", MATCHING, labels, predictions, alpha=alpha)
     loss, gradient = loss_and_gradient(method, predictions, labels)
-    layer, constraints = QuadraticLayer(MATCHING, 1.0), Constraints(MATCHING)
+    layer, constraints = CvxpylayersQuadratic(MATCHING, mu=1.0), Constraints(MATCHING)
     x = layer.solve(predictions)
     expected = layer.pull_back(-labels / 4) + alpha * 2 * (predictions - labels) / labels.numel()
     assert loss == pytest.approx(
@@ -133,7 +135,7 @@ def test_qptl_hands_the_layers_gradient_on(alpha):
 
 
 def test_quadratic_layer_leaves_out_what_it_cannot_solve(monkeypatch):
-    layer = QuadraticLayer(KNAPSACK, 1.0)
+    layer = CvxpylayersQuadratic(KNAPSACK, mu=1.0)
     y = values(KNAPSACK, 4, 7)
     whole = layer.solve(y).clone()
     grad_whole = layer.pull_back(torch.ones_like(y))
@@ -261,3 +263,39 @@ def test_auto_tolerates_slack_up_to_delta_and_free_rows_for_ever():
     ledger.lap()
     method.loss(Batch(torch.arange(5), scores, labels))
     assert ledger.lap()["refresh"] == 0
+
+
+def test_auto_does_not_refresh_for_ever_where_weights_are_fractions():
+    """0.1 + 0.2 + 0.3 is more than 0.6, and 0.7 + 0.1 less than 0.8, by rounding alone."""
+    for weights, b, taken in (([0.1, 0.2, 0.3, 0.4], 0.6, 3), ([0.7, 0.1, 0.4], 0.8, 2)):
+        A = np.stack([weights, np.zeros(len(weights))], axis=1)[None]
+        problem = Problem.build(A, [b])
+        scores = torch.zeros(2, len(weights), 2, dtype=torch.float64)
+        scores[:, :taken, 0], scores[:, taken:, 0] = 5.0, 0.1  # the first fill the row exactly
+        method, ledger = prepared("dgl-auto", problem, scores, scores, delta=0.0)
+        used = Constraints(problem).usage(OrtoolsSolver(problem).decide(scores))
+        assert (used != b).all()
+        assert used.numpy() == pytest.approx(b)
+        duals = torch.full((2, 1), 2.0, dtype=torch.float64)  # between 0.1 / 0.4 and 5 / 0.7
+        method._set_duals(duals)
+        ledger.lap()
+        for _ in range(3):
+            method.loss(Batch(torch.arange(2), scores, scores))
+        assert ledger.lap()["refresh"] == 0
+        health = dual_health(Constraints(problem), scores, duals, scores[:, :taken, 0].sum(dim=1))
+        assert health["share_broken"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["two-stage", "spo", "qptl", "dgl-none", "dgl-2", "dgl-auto"])
+def test_a_row_with_room_for_everything_changes_no_loss(name):
+    """b of 1e30 counts as any other capacity that nothing can use up."""
+    A = np.stack([np.full((6, 2), [1.0, 0.0]), np.full((6, 2), [2.0, 1.0])])
+    labels, predictions = (torch.tensor(np.random.default_rng(k).random((4, 6, 2))) for k in (1, 2))
+    found = []
+    for room in (13.0, 1e30):
+        method, _ = prepared(name, Problem.build(A, [3.0, room]), labels, predictions)
+        found.append(loss_and_gradient(method, predictions, labels))
+    (modest, gradient), (huge, huge_gradient) = found
+    tolerance = 1e-3 if name == "qptl" else 1e-12
+    assert huge == pytest.approx(modest, abs=tolerance)
+    torch.testing.assert_close(huge_gradient, gradient, atol=tolerance, rtol=tolerance)

@@ -17,7 +17,7 @@ from dglbench.report.pairwise import simultaneous
 from dglbench.report.profiles import Times, anytime_scores, area
 from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
 from dglbench.report.tables import build
-from dglbench.report.words import title, without_seed
+from dglbench.report.titles import title, without_seed
 
 
 def regrets(tmp_path, table):
@@ -30,10 +30,11 @@ def regrets(tmp_path, table):
 
     def fixed(run):
         value = table[run.unit.n - 1][methods.index(run.method)]
-        status = dict(run.status)
-        chosen = {**status["selected"]["test"], "relative_regret": value}
-        status["selected"] = {**status["selected"], "test": chosen}
-        return dataclasses.replace(run, status=status)
+        summary = run.record.summary
+        test = dataclasses.replace(summary.selected.test, relative_regret=value)
+        selected = dataclasses.replace(summary.selected, test=test)
+        summary = dataclasses.replace(summary, selected=selected)
+        return dataclasses.replace(run, record=dataclasses.replace(run.record, summary=summary))
 
     return dataclasses.replace(
         report, chosen={key: fixed(run) for key, run in report.chosen.items()}
@@ -252,9 +253,12 @@ def test_seeds_have_mean_and_spread(tmp_path):
 
 
 def test_memory_and_time_outside_training_are_shown_where_logged(tmp_path):
-    make_run(tmp_path, "spo", epochs=2, status={"peak_memory_mb": 512.4, "outside_s": 1.5})
-    make_run(tmp_path, "qptl", epochs=2)
-    spo, qptl = build("resources", load(tmp_path)).records()
+    make_folder(tmp_path, ["spo", "qptl"], [("matching", 50, 25)], epochs=2)
+    report = load(tmp_path)
+    key, run = next(item for item in report.chosen.items() if item[1].method == "spo")
+    noted = dataclasses.replace(run.record, notes={"peak_memory_mb": 512.4, "outside_s": 1.5})
+    chosen = {**report.chosen, key: dataclasses.replace(run, record=noted)}
+    spo, qptl = build("resources", dataclasses.replace(report, chosen=chosen)).records()
     assert (spo["peak_memory_mb"], spo["outside_s"]) == (512.4, 1.5)
     assert qptl["peak_memory_mb"] is None
     assert qptl["outside_s"] == pytest.approx(qptl["train_s"] / 2), "wall less training"

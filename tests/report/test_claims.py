@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from make_logs import make_folder, make_run
+from record_files import change_record, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
@@ -41,7 +41,7 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
     timing = {name: np.zeros(len(regrets)) for name in schemas.TIMING.names}
     timing |= {"epoch": epochs, "other_s": seconds, "epoch_s": seconds, "elapsed_s": elapsed}
     timing |= {name: epochs.astype(np.int64) for name in schemas.TIMING.names if "solves" in name}
-    pq.write_table(pa.table(timing, schema=schemas.TIMING), run / "timing.parquet")
+    replace_table(run, "timing", pa.table(timing, schema=schemas.TIMING))
     both = {
         "epoch": np.tile(epochs, 2),
         "elapsed_s": np.tile(elapsed, 2),
@@ -51,7 +51,7 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
             for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse")
         },
     }
-    pq.write_table(pa.table(both, schema=schemas.REGRET), run / "regret.parquet")
+    replace_table(run, "regret", pa.table(both, schema=schemas.REGRET))
     # The same difficulty for every method, so that pairs differ by their means alone.
     hard = np.random.default_rng(0).uniform(0.9, 1.1, 200)
     lost = 10 * min(regrets) * hard / hard.mean()
@@ -61,15 +61,18 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
         "achieved_value": 10 - lost,
         "regret": lost,
     }
-    pq.write_table(pa.table(decisions, schema=schemas.DECISIONS), run / "decisions.parquet")
+    replace_table(run, "decisions", pa.table(decisions, schema=schemas.DECISIONS))
     best = int(np.argmin(regrets))
-    status = json.loads((run / "status.json").read_text())
-    for split in ("val", "test"):
-        status["selected"][split]["relative_regret"] = float(regrets[best])
-    status["selected"] |= {"epoch": best, "elapsed_s": float(elapsed[best])}
-    if status["warm_start"]:
-        status["warm_start"]["test_relative_regret"] = float(regrets[0])
-    (run / "status.json").write_text(json.dumps(status))
+
+    def retell(record):
+        summary = record["summary"]
+        for split in ("val", "test"):
+            summary["selected"][split]["relative_regret"] = float(regrets[best])
+        summary["selected"] |= {"epoch": best, "elapsed_s": float(elapsed[best])}
+        if summary["warm_start"]:
+            summary["warm_start"]["test_relative_regret"] = float(regrets[0])
+
+    change_record(run, retell)
     return run
 
 
@@ -167,7 +170,7 @@ def test_a_method_that_failed_keeps_a_claim_open_one_never_run_does_not(tmp_path
     item = judged(load(tmp_path))["sooner-than-spo"]
     assert item.verdict == "supported"
     assert item.summary == "holds in 1 of 1; not run in 1"
-    make_run(tmp_path, "spo", seed=25, status={"status": "failed", "message": "no"})
+    make_run(tmp_path, "spo", seed=25, status={"state": "failed", "message": "no"})
     item = judged(load(tmp_path))["sooner-than-spo"]
     assert item.verdict == "not decidable here"
     assert [finding.text for finding in item.findings][1] == "SPO+ has no result (failed)"

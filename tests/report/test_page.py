@@ -24,7 +24,7 @@ def folder(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("logs") / "results"
     settings = [("matching", 10, 25), ("matching", 50, 25)]
     make_folder(out, ["spo", "qptl", "dgl-1", "my<script>"], settings, epochs=6)
-    failed = {"status": "failed", "message": EVIL, "traceback": f"Traceback\n{EVIL}"}
+    failed = {"state": "failed", "message": EVIL, "traceback": f"Traceback\n{EVIL}"}
     make_run(out, "dgl-5", n=10, status=failed)
     return out
 
@@ -95,7 +95,7 @@ def test_the_parts_are_there_in_order(text):
     places = [ids.index(part) for part in [*parts, "runs", "reproduce"]]
     assert places == sorted(places)
     assert "Invented CPU @ 3 GHz" in text
-    assert "dglbench train matching --n 10 --seed 25" in text
+    assert "dglbench train --like " in text
 
 
 def test_a_figures_data_are_one_click_away_and_are_its_data(text, folder):

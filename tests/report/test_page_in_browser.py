@@ -27,7 +27,7 @@ def file(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("logs") / "results"
     settings = [("matching", 10, 25), *(("matching", 50, seed) for seed in (10, 25, 95))]
     make_folder(out, ["spo", "qptl", "dgl-1", "my<script>"], settings, epochs=6)
-    make_run(out, "dgl-5", n=10, status={"status": "failed", "message": EVIL, "traceback": EVIL})
+    make_run(out, "dgl-5", n=10, status={"state": "failed", "message": EVIL, "traceback": EVIL})
     path = tmp_path_factory.mktemp("page") / "report.html"
     with pytest.MonkeyPatch.context() as patch:
         kept = {name: figures.FIGURES[name] for name in ("time-split", "anytime")}

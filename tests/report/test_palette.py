@@ -1,4 +1,7 @@
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -60,7 +63,15 @@ def test_phases_darken_along_the_stack():
 
 
 def test_a_plugins_look_depends_on_its_name_alone():
-    assert style("lodl") == style("lodl")
+    program = "from dglbench.report.palette import style; print(style('lodl'))"
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "77"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert elsewhere.stdout.strip() == str(style("lodl"))
     assert style("lodl").label == "lodl"
     assert not is_dgl("lodl")
     assert not is_dgl("dgl-ish")

@@ -2,6 +2,8 @@ import csv
 import io
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make_logs import METHODS, Options, make_folder, make_run
+from record_files import change_record, read_document, replace_table
 
-from dglbench.cli import train as train_verb
+from dglbench.cli import main
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
 from dglbench.report.budget import stale_runs
-from dglbench.report.commands import reproduce, retime, train_command
+from dglbench.report.commands import reproduce, retime
 from dglbench.report.curves import curves, time_to
 from dglbench.report.leaderboard import standings, unfinished
 from dglbench.report.pairwise import Pairs
-from dglbench.report.sheet import ratio, seconds
 from dglbench.report.tables import TABLES, build, render
 from dglbench.report.time_to_regret import Reach
 from dglbench.runs import schemas
@@ -34,7 +36,7 @@ def set_decisions(run: Path, relative: np.ndarray) -> None:
         "achieved_value": 10 - 10 * relative,
         "regret": 10 * relative,
     }
-    pq.write_table(pa.table(columns, schema=schemas.DECISIONS), run / "decisions.parquet")
+    replace_table(run, "decisions", pa.table(columns, schema=schemas.DECISIONS))
 
 
 def cells(report: Report, name: str, **match: str) -> dict[str, str]:
@@ -69,9 +71,9 @@ def test_leaderboard_says_what_the_status_and_the_curves_say(report):
         for record in build("leaderboard", report).records()
         if record["run_id"] == run.run_id
     )
-    selected = run.status["selected"]
-    assert record["test_regret"] == selected["test"]["relative_regret"]
-    assert record["reach_s"] == pytest.approx(selected["elapsed_s"])
+    selected = run.record.selected
+    assert record["test_regret"] == selected.test.relative_regret
+    assert record["reach_s"] == pytest.approx(selected.elapsed_s)
     timing = pq.read_table(run.folder / "timing.parquet").to_pydict()
     until = run.selected_epoch + 1
     assert record["solves"] == sum(
@@ -96,9 +98,11 @@ def test_a_baseline_has_no_speed_up_over_itself_and_is_exactly_as_fast(report):
 def test_no_speed_up_where_the_baseline_gained_nothing(tmp_path):
     make_folder(tmp_path, ["dgl-1"], [("matching", 10, 25)])
     folder = make_run(tmp_path, "spo", n=10, regret_factor=3.0)
-    status = json.loads((folder / "status.json").read_text())
-    status["selected"]["test"]["relative_regret"] = 1.0
-    (folder / "status.json").write_text(json.dumps(status))
+
+    def end_badly(record):
+        record["summary"]["selected"]["test"]["relative_regret"] = 1.0
+
+    change_record(folder, end_badly)
     report = load(tmp_path)
     assert cells(report, "leaderboard", method="dgl-1")["speedup_spo"] == "at start"
 
@@ -169,8 +173,7 @@ def test_times_made_under_different_conditions_are_not_ranked(tmp_path):
     note = build("leaderboard", report).notes[-1]
     assert note.startswith("† ")
     assert "machine another, concurrency 4: qptl" in note
-    assert "dglbench sweep --tasks matching-50 --seeds 25 --methods spo,qptl,dgl-1" in note
-    assert f"--jobs 1 --out {tmp_path}-timed" in note
+    assert f"dglbench train --out {tmp_path}-timed --like" in note
 
 
 def test_methods_that_were_not_trained_alike_are_named(tmp_path):
@@ -181,10 +184,10 @@ def test_methods_that_were_not_trained_alike_are_named(tmp_path):
 
 def test_what_left_no_result_is_always_listed(tmp_path):
     make_folder(tmp_path, ["spo", "dgl-1"], [("matching", 10, 25)])
-    make_run(tmp_path, "qptl", n=10, status={"status": "timeout", "message": "limit of 3 s"})
-    make_run(tmp_path, "dgl-5", n=10, status={"status": "diverged", "message": "loss is NaN"})
+    make_run(tmp_path, "qptl", n=10, status={"state": "timeout", "message": "limit of 3 s"})
+    make_run(tmp_path, "dgl-5", n=10, status={"state": "diverged", "message": "loss is NaN"})
     broken = make_run(tmp_path, "dgl-20", n=10)
-    (broken / "status.json").write_text("{")
+    (broken / "run.json").write_text("{")
     report = load(tmp_path)
     sentences = unfinished(report)
     assert "matching-10, QPTL: timeout (limit of 3 s)" in sentences
@@ -228,7 +231,7 @@ def test_selected_stands_beside_the_paper(tmp_path):
 def test_budget_counts_every_run_of_the_folder(tmp_path):
     for lr in (0.01, 0.1):
         make_run(tmp_path, "spo", options=Options(lr=lr), epochs=5)
-    make_run(tmp_path, "spo", options=Options(lr=1.0), status={"status": "failed", "train_s": 2.0})
+    make_run(tmp_path, "spo", options=Options(lr=1.0), status={"state": "failed", "train_s": 2.0})
     (row,) = build("budget", load(tmp_path)).records()
     assert (row["configurations"], row["runs"], row["unfinished"]) == (3, 3, 1)
     assert row["solves"] == 2 * (400 + 5 * 400)
@@ -276,7 +279,7 @@ def test_markdown_and_latex_are_well_formed(report, name):
 def test_markdown_and_latex_escape_what_logs_say(tmp_path):
     make_run(tmp_path, "spo")
     make_run(
-        tmp_path, "qptl", status={"status": "failed", "message": "a|b <script> 50 % of_x \\ {y}"}
+        tmp_path, "qptl", status={"state": "failed", "message": "a|b <script> 50 % of_x \\ {y}"}
     )
     sheet = build("runs", load(tmp_path))
     assert r"a\|b &lt;script> 50 % of\_x \\ {y}" in render(sheet, "md")
@@ -290,42 +293,26 @@ def test_unknown_names_list_the_valid_ones(report):
         render(build("runs", report), "docx")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.000033, "33.0 µs"), (0.0613, "61.3 ms"), (0.27, "0.270 s"), (200, "3 min 20 s")],
-)
-def test_seconds_read_well(value, text):
-    assert seconds(value).replace("\u00a0", " ") == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.2, "0.20×"), (5.11, "5.1×"), (1234, "1,200×")])
-def test_ratios_read_well(value, text):
-    assert ratio(value) == text
-
-
-class CaughtError(Exception):
-    """Carries what a verb would have run."""
-
-
 def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
     """Write a run with a true spec (invented numbers); return its folder and id."""
     from dglbench.plugins import find_task
-    from dglbench.runs.store import RunRecord, write_run
+    from dglbench.runs.record import RunOutput, RunRecord
+    from dglbench.runs.store import write_run
     from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 
     task = find_task("matching")
     spec = resolve_run(
-        resolve_data(task, {"n": 10, "slack": 0.5, "test": 100}, 95),
+        resolve_data(task, {"n": 4, "slack": 0.5, "train": 6, "val": 4, "test": 4}, 95),
         method,
         given_options=given,
-        protocol=resolve_protocol(task, {"epochs": 7}),
+        protocol=resolve_protocol(task, {"epochs": 2, "warm_start_epochs": 2}),
         solver="batched",
     )
-    donor = make_run(tmp_path / "donor", "spo", n=10)
+    donor = make_run(tmp_path / "donor", "spo", n=4)
     tables = {file.stem: pq.read_table(file) for file in donor.glob("*.parquet")}
-    status = json.loads((donor / "status.json").read_text())
+    document = {**read_document(donor), "run_id": spec.run_id, "identity": spec.identity}
     out = tmp_path / "results"
-    write_run(RunRecord(spec, status, {}, tables), out)
+    write_run(RunOutput(RunRecord.parse(document), tables), out)
     return out, spec.run_id
 
 
@@ -338,50 +325,46 @@ def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
         ("qptl", {"mu": 3}),
     ],
 )
-def test_the_train_command_makes_the_same_run(tmp_path, monkeypatch, method, given):
-    import typer
-
-    from dglbench.plugins import find_task
-    from dglbench.training import run as single
-    from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
-
+def test_the_command_behind_a_run_makes_the_same_run(tmp_path, monkeypatch, method, given):
     out, run_id = real_run(tmp_path, method, **given)
-    asked: dict = {}
-
-    def catch(**keywords):
-        asked.update(keywords)
-        raise CaughtError
-
-    monkeypatch.setattr(single, "run_once", catch)
-    words = shlex.split(train_command(load(out).chosen_runs()[0]))
-    assert words[:2] == ["dglbench", "train"]
-    app = typer.Typer()
-    app.command()(train_verb.run)
-    with pytest.raises(CaughtError):
-        app(words[2:], standalone_mode=False)
-    task = find_task(asked["task"])
-    spec = resolve_run(
-        resolve_data(task, asked["settings"], asked["seed"]),
-        asked["method"],
-        given_options=asked["method_options"],
-        protocol=resolve_protocol(task, asked["protocol"]),
-        solver=asked["solver"],
-        threads=asked["threads"],
-    )
-    assert spec.run_id == run_id
+    monkeypatch.chdir(tmp_path)
+    (command,) = reproduce(load(out))
+    assert main(shlex.split(command)[1:]) == 0
+    (again,) = load(tmp_path / "again").runs
+    assert again.run_id == run_id
 
 
-def test_the_retime_command_plans_the_same_runs(tmp_path, capfd):
-    from dglbench.cli import main
+def test_like_takes_changes(tmp_path):
+    out, run_id = real_run(tmp_path, "dgl-5", tau=0.7)
+    again = ["train", "--like", str(out / run_id), "--out", str(tmp_path / "again")]
+    assert main([*again, "--epochs", "1", "--lr", "0.5"]) == 0
+    (changed,) = load(tmp_path / "again").runs
+    assert changed.options == {**load(out).runs[0].options, "lr": 0.5}
+    assert changed.protocol["epochs"] == 1
+    assert changed.identity.settings["slack"] == 0.5
 
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["matching", "--like", "{run}"], "--like names the task already; leave out matching."),
+        ([], "name a task, such as matching, or a run to repeat with --like."),
+        (["--like", "{run}/nowhere"], "holds no run that can be read"),
+    ],
+)
+def test_what_like_cannot_take_is_said(tmp_path, capfd, words, sentence):
+    out, run_id = real_run(tmp_path, "spo")
+    assert main(["train", *(word.format(run=out / run_id) for word in words)]) == 2
+    assert sentence in " ".join(capfd.readouterr().err.split())
+
+
+def test_the_retime_command_makes_the_same_runs_elsewhere(tmp_path):
     out, spo = real_run(tmp_path, "spo", lr=0.5)
     _, dgl = real_run(tmp_path, "dgl-1", tau=0.7)
     report = load(out)
-    words = shlex.split(retime(report, report.units[0]))
-    assert main([*words[1:], "--plan", "--json"]) == 0
-    planned = capfd.readouterr().out
-    assert spo in planned
-    assert dgl in planned
+    command = retime(report, report.units[0]).replace("dglbench", f"{sys.executable} -m dglbench")
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    assert {run.run_id for run in load(tmp_path / "results-timed").runs} == {spo, dgl}
 
 
 def test_a_sweep_is_reproduced_by_its_own_file_other_runs_by_theirs(tmp_path):
@@ -390,6 +373,6 @@ def test_a_sweep_is_reproduced_by_its_own_file_other_runs_by_theirs(tmp_path):
     (tmp_path / "sweep-abc.toml").write_text('methods = ["spo"]\n')
     (tmp_path / "sweep-abc.json").write_text(json.dumps({"groups": [{"run_id": swept.name}]}))
     first, second = reproduce(load(tmp_path))
-    assert first == "dglbench sweep --config sweep-abc.toml --out results"
-    assert second.startswith("dglbench train matching")
-    assert "--method dgl-1" in second
+    assert first == "dglbench sweep --config sweep-abc.toml --out again"
+    assert second.startswith("dglbench train --like ")
+    assert "-dgl-1-" in second

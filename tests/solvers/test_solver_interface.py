@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from solver_cases import batched, coefficients, families, knapsack, matching
+from solver_cases import brute_force, coefficients, families, knapsack, matching, value
 
 from dglbench.errors import DglbenchError, ProblemError, SolverError
 from dglbench.problem import Problem
@@ -150,6 +150,44 @@ print(extra, np.abs((values * x).sum(axis=(1, 2)) - dual_value).max())
     assert gap < 1e-8
 
 
-def test_batched_helper_picks_the_structure() -> None:
-    assert isinstance(batched(PROBLEMS["matching"]), BatchedMatching)
-    assert isinstance(batched(PROBLEMS["knapsack"]), BatchedKnapsack)
+def test_every_family_answers_where_it_can() -> None:
+    """What the solver tests run over: any problem for ortools, structure for batched."""
+    assert {type(s) for s in families(PROBLEMS["matching"])} == {OrtoolsSolver, BatchedMatching}
+    assert {type(s) for s in families(PROBLEMS["knapsack"])} == {OrtoolsSolver, BatchedKnapsack}
+    general = Problem.build(np.ones((1, 2, 3)), [2.0])
+    assert [type(s) for s in families(general)] == [OrtoolsSolver]
+
+
+HUGE = {
+    "matching": ([1e30, 2.0, 1e300], [9.0, 2.0, 9.0], np.eye(3)[:, None, :] * np.ones((1, 8, 1))),
+    "closed": ([0.0, 1e30], [0.0, 9.0], np.eye(2)[:, None, :] * np.ones((1, 8, 1))),
+    "knapsack": ([1e30], [21.0], np.stack([[3.0, 5, 7, 5], np.zeros(4)], axis=1)[None]),
+    "fractions": ([1e300], [3.0], np.stack([[0.3, 0.5, 0.7, 0.55], np.zeros(4)], axis=1)[None]),
+    "general": ([1e30, 7.0], [99.0, 7.0], 1.0 + np.arange(24.0).reshape(2, 4, 3) % 5),
+    "capacity": ([1e25, 1e40], [99.0, 99.0], 1.0 + np.arange(24.0).reshape(2, 4, 3) % 5),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_capacity_is_one_that_nothing_uses_up(name: str) -> None:
+    huge, modest, A = HUGE[name]
+    values = coefficients("smooth", (5, *A.shape[1:]), 3) - 0.4
+    solvers = [families(Problem.build(A, b)) for b in (huge, modest)]
+    assert [type(one) for one in solvers[0]] == [type(one) for one in solvers[1]]
+    for ours, plain in zip(*solvers, strict=True):
+        for question in QUESTIONS:
+            answer = getattr(ours, question)(values)
+            assert answer == pytest.approx(getattr(plain, question)(values), abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_decisions_are_as_good_as_declared(solver: Solver) -> None:
+    """The bound on a decision's error is small, scales with the values and is kept."""
+    values = coefficients("smooth", (50, solver.problem.groups, solver.problem.options), 9)
+    error = solver.decision_error(values)
+    assert error.shape == (50,)
+    assert (error >= 0).all()
+    assert (error < 1e-9).all()
+    assert solver.decision_error(1e6 * values) == pytest.approx(1e6 * error)
+    missed = brute_force(solver.problem, values) - value(values, solver.decide(values))
+    assert (missed <= error + 1e-12).all()

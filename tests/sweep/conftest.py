@@ -11,19 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweep_helpers import ENTRY_POINTS, FAULTY
+from plugin_writer import write_plugin
+from sweep_helpers import FAULTY, FAULTY_METHODS
 
 
 @pytest.fixture(scope="session")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A distribution with methods that misbehave."""
     folder = tmp_path_factory.mktemp("plugins")
-    (folder / "faulty.py").write_text(FAULTY)
-    info = folder / "faulty-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    return folder
+    return write_plugin(folder, "faulty", FAULTY, {"methods": FAULTY_METHODS})
 
 
 @pytest.fixture

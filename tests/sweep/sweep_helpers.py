@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from dglbench.runs.store import read_record, run_folders
 from dglbench.sweep import Plan, plan_sweep, read_wishes
 
 TINY = {
@@ -76,20 +76,20 @@ class DiesOnce(TwoStage):
         return super().loss(batch)
 """
 
-ENTRY_POINTS = """[dglbench.methods]
-raises = faulty:Raises
-nans = faulty:Nans
-hangs = faulty:Hangs
-stubborn = faulty:Stubborn
-slow = faulty:Slow
-dies = faulty:Dies
-dies-once = faulty:DiesOnce
-"""
+FAULTY_METHODS = {
+    "raises": "faulty:Raises",
+    "nans": "faulty:Nans",
+    "hangs": "faulty:Hangs",
+    "stubborn": "faulty:Stubborn",
+    "slow": "faulty:Slow",
+    "dies": "faulty:Dies",
+    "dies-once": "faulty:DiesOnce",
+}
 
 
 def tiny_plan(out: Path, **wishes: Any) -> Plan:
-    layer = read_wishes({**TINY, **wishes}, "the test")
-    return plan_sweep(layer, preset=None, config=None, out=out)
+    flags = read_wishes({**TINY, **wishes}, "the test")
+    return plan_sweep(flags, preset=None, config=None, out=out)
 
 
 def words(**wishes: Any) -> list[str]:
@@ -145,10 +145,10 @@ def regrets(out: Path) -> dict[str, Any]:
 def states(out: Path) -> dict[str, str]:
     """Method to status; one seed and setting only."""
     found = {}
-    for file in sorted(out.glob("*/status.json")):
-        spec = json.loads((file.parent / "spec.json").read_text())
-        found[spec["identity"]["method"]] = json.loads(file.read_text())
-    return {method: status["status"] for method, status in found.items()}
+    for folder in run_folders(out):
+        record = read_record(folder)
+        found[record.identity.method] = record.state
+    return found
 
 
 def leftovers(out: Path) -> list[str]:

@@ -9,9 +9,11 @@ from typing import Any
 
 import psutil
 import pytest
+from plugin_writer import write_plugin
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, wait_for, words
 
 from dglbench.errors import SweepError
+from dglbench.runs.store import read_record, run_folders
 from dglbench.sweep.execute import run_sweep
 
 
@@ -34,8 +36,7 @@ def cluster(start: Any, tmp_path: Path, *worker_words: str, workers: int = 2, **
 
 
 def concurrencies(out: Path) -> set[int]:
-    files = out.glob("*/spec.json")
-    return {json.loads(file.read_text())["environment"]["concurrency"] for file in files}
+    return {read_record(folder).environment.concurrency for folder in run_folders(out)}
 
 
 def test_a_cluster_gives_the_same_regrets(start: Any, tmp_path: Path) -> None:
@@ -84,12 +85,7 @@ def test_workers_are_sent_the_data_they_cannot_make(start: Any, tmp_path: Path) 
     task = "from dglbench_tasks.matching import Matching\nimport os\n"
     task += "class Odd(Matching):\n    name = 'odd'\n    def generate(self, settings, seed):\n"
     task += "        return super().generate(settings, seed + int(os.environ.get('ODD', 0)))\n"
-    root = tmp_path / "odd"
-    info = root / "odd-1.0.dist-info"
-    info.mkdir(parents=True)
-    (root / "odd.py").write_text(task)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[dglbench.tasks]\nodd = odd:Odd\n")
+    root = write_plugin(tmp_path / "odd", "odd", task, {"tasks": {"odd": "odd:Odd"}})
     address = cluster(start, tmp_path, "--nthreads", "1", workers=1, ODD="1", PYTHONPATH=root)
     wishes = {"tasks": "odd-4", "methods": "two-stage,spo", "seeds": "1"}
     alone, away = tmp_path / "alone", tmp_path / "away"

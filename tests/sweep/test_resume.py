@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from record_files import change_record, flip_bit
 from sweep_helpers import Silent, leftovers, regrets, tiny_plan, words
 
 from dglbench.cli import main
+from dglbench.runs.store import read_record
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.locks import Locks
 from dglbench.sweep.survey import read_state
@@ -21,10 +23,6 @@ ONE = {"tasks": "matching-4", "seeds": "1"}
 def swept(tmp_path: Path) -> Path:
     run_sweep(tiny_plan(tmp_path, **ONE), Silent())
     return tmp_path
-
-
-def edit(file: Path, **changes: Any) -> None:
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
 def test_the_same_command_again_does_nothing(swept: Path) -> None:
@@ -63,7 +61,9 @@ def test_the_choices_are_kept_for_the_report(swept: Path) -> None:
 
 def test_failed_runs_are_retried_only_when_asked(swept: Path) -> None:
     folder = next(swept.glob("*-spo-*"))
-    edit(folder / "status.json", status="failed", message="it broke")
+    change_record(
+        folder, lambda record: record["status"].update(state="failed", message="it broke")
+    )
     plan = tiny_plan(swept, **ONE)
     assert run_sweep(plan, Silent()).counts == {"skipped": 4}
     assert plan.rows(retry_failed=False)[1].to_run == 0
@@ -72,12 +72,44 @@ def test_failed_runs_are_retried_only_when_asked(swept: Path) -> None:
     assert read_state(swept, folder.name).state == "done"
 
 
+def test_a_flipped_bit_is_found_by_the_plan_and_run_again(
+    swept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = regrets(swept)
+    for folder, name in zip(
+        sorted(swept.glob("matching-4-*")),
+        ("regret.parquet", "run.json", "weights.pt", "decisions.parquet"),
+        strict=True,
+    ):
+        flip_bit(folder / name, 300)
+    assert main(["sweep", *words(**ONE, out=swept), "--plan"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "4 of 4 runs to make" in said
+    for name in ("regret.parquet", "run.json", "weights.pt", "decisions.parquet"):
+        assert f"its {name} is damaged" in said
+    assert run_sweep(tiny_plan(swept, **ONE), Silent()).counts == {"done": 4}
+    assert regrets(swept) == before
+
+
+def test_resuming_after_an_upgrade_says_what_it_found(
+    swept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in swept.glob("matching-4-*"):
+        change_record(folder, lambda record: record["environment"]["versions"].update(torch="1.0"))
+    listener = Silent()
+    assert run_sweep(tiny_plan(swept, **ONE), listener).counts == {"skipped": 4}
+    (told,) = listener.told
+    assert told.startswith("some finished runs were made with torch 1.0 (now 2.")
+    assert main(["sweep", *words(**ONE, out=swept), "--plan"]) == 0
+    assert "4 were made with torch 1.0 (now 2." in " ".join(capsys.readouterr().err.split())
+
+
 def test_runs_of_other_code_are_stale_and_never_reused(
     swept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dglbench.training import resolve
 
-    monkeypatch.setattr(resolve.provenance, "source_hash", lambda *things: "other code 1")
+    monkeypatch.setattr(resolve, "source_hash", lambda *things: "other code 1")
     rows = tiny_plan(swept, **ONE).rows(retry_failed=False)
     assert [dict(row.counts) for row in rows] == [{"stale": 1}] * 4
     assert main(["sweep", *words(**ONE, out=swept), "--plan"]) == 0
@@ -132,24 +164,24 @@ def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_failing_warm_start_fails_its_runs_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dglbench.sweep.executors import in_process
+    from dglbench.sweep import jobs
 
     def broken(*arguments: Any) -> Any:
         raise RuntimeError("no predictor today")
 
-    monkeypatch.setattr(in_process, "train_warm_start", broken)
+    monkeypatch.setattr(jobs, "train_warm_start", broken)
     outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent())
     assert outcome.counts == {"done": 1, "failed": 3}
-    status = json.loads((next(tmp_path.glob("*-spo-*")) / "status.json").read_text())
-    assert "no predictor today" in status["message"]
-    assert "broken" in status["traceback"]
+    status = read_record(next(tmp_path.glob("*-spo-*"))).status
+    assert "no predictor today" in status.message
+    assert "broken" in status.traceback
 
 
 def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:
-    with Locks(tmp_path) as claims:
-        assert claims.take("a run")
+    with Locks(tmp_path) as locks:
+        assert locks.take("a run")
         assert (tmp_path / ".lock").exists()
-        claims.release("a run")
+        locks.release("a run")
     assert leftovers(tmp_path) == []
 
 

@@ -1,20 +1,57 @@
-"""Small runs: every task, method and solver family at a size that trains in a blink."""
+"""Small runs: every registered task, method and solver family, at a size that trains in a blink."""
 
 from __future__ import annotations
 
-from dglbench.plugins import find_task
-from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+import dataclasses
+from typing import Any, NamedTuple
+
+from dglbench.plugins import METHODS as METHOD_GROUP
+from dglbench.plugins import SOLVERS as SOLVER_GROUP
+from dglbench.plugins import TASKS as TASK_GROUP
+from dglbench.plugins import find_task, plugins
+from dglbench.training.evaluation import load_data
+from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.train import train
 from dglbench.training.warm_start import load_or_train
 
-TASKS = {
-    "matching": {"n": 8, "train": 40, "val": 30, "test": 30},
-    "knapsack": {"n": 10, "train": 40, "val": 30, "test": 30},
-}
-METHODS = ("two-stage", "spo", "qptl", "dgl-none", "dgl-1", "dgl-5", "dgl-auto")
-SOLVERS = ("ortools", "batched")
-# The paper's rates suit 400 instances; these learn from 40 in a few epochs.
-RATES = {"matching": 0.05, "knapsack": 2.0}
+# A size and a rate that learn from 40 instances in a few epochs; the paper's rates suit 400.
+SIZES = {"knapsack": 10}
+RATES = {"knapsack": 2.0}
+
+
+def names(group):
+    """Every name that can be asked for; a method with a number in its name at 1 and 5."""
+    loaded = [plugin.name for plugin in plugins(group) if plugin.error is None]
+    return tuple(
+        written
+        for name in loaded
+        for written in (
+            (f"{name[:-1]}1", f"{name[:-1]}5")
+            if group == METHOD_GROUP and name.endswith("-U")
+            else (name,)
+        )
+    )
+
+
+def small_settings(task):
+    """Few small instances, by the names most settings have."""
+    small = {"n": SIZES.get(task, 8), "train": 40, "val": 30, "test": 30}
+    known = {field.name for field in dataclasses.fields(find_task(task).Settings)}
+    return {name: value for name, value in small.items() if name in known}
+
+
+TASKS = {task: small_settings(task) for task in names(TASK_GROUP)}
+METHODS = names(METHOD_GROUP)
+SOLVERS = names(SOLVER_GROUP)
+
+
+class Ran(NamedTuple):
+    """A run that was asked for, and what it left."""
+
+    spec: Any
+    record: Any
+    tables: Any
+    weights: Any
 
 
 def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=1, **protocol):
@@ -23,7 +60,7 @@ def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=
     return resolve_run(
         resolve_data(plugin, TASKS[task], seed),
         method,
-        given_options={"lr": RATES[task], **(options or {})},
+        given_options={"lr": RATES.get(task, 0.05), **(options or {})},
         protocol=resolve_protocol(plugin, given),
         solver=solver,
         threads=threads,
@@ -33,10 +70,11 @@ def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=
 def run(spec, **keywords):
     plugin, loaded = find_task(spec.data.task), load_data(spec.data)
     warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
-    return train(
+    output = train(
         spec,
         loaded.dataset,
         warm if spec.protocol.warm_start else None,
         evaluator=loaded.evaluator,
         **keywords,
     )
+    return Ran(spec, output.record, output.tables, output.weights)

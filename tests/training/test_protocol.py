@@ -1,19 +1,22 @@
 """Warm starts, early stopping, endings and the clock."""
 
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from dglbench.errors import OptionError
+from dglbench.errors import OptionError, SolverError
 from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
+from dglbench.solvers.ortools import OrtoolsSolver
+from dglbench.statistics import bootstrap_interval
 from dglbench.training import train as training
-from dglbench.training.clock import Clock, Ledger, MeteredSolver
-from dglbench.training.evaluation import Evaluation, bootstrap_interval
+from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver, OwnPhase
+from dglbench.training.evaluation import Evaluation, SplitEvaluator, load_data
+from dglbench.training.learner import Learner
+from dglbench.training.recorder import Recorder
 from dglbench.training.resolve import (
-    load_data,
     paper_options,
     resolve_data,
     resolve_protocol,
@@ -30,9 +33,9 @@ def test_every_decision_focused_run_starts_from_the_same_weights():
         for method in ("spo", "dgl-none", "dgl-auto")
     }
     assert len({row["relative_regret"] for row in starts.values()}) == 1
-    record = run(make_spec("matching", "two-stage", epochs=1))
-    assert record.status["warm_start"] is None
-    assert record.tables["regret"].to_pylist()[0] != starts["spo"]
+    ran = run(make_spec("matching", "two-stage", epochs=1))
+    assert ran.record.summary.warm_start is None
+    assert ran.tables["regret"].to_pylist()[0] != starts["spo"]
 
 
 def test_a_warm_start_is_cached_whole_and_mended_when_damaged(tmp_path):
@@ -67,14 +70,14 @@ def test_the_warm_start_is_near_least_squares_on_knapsack():
 
 
 def test_patience_stops_early():
-    record = run(make_spec("matching", "two-stage", epochs=200, patience=2))
-    assert record.status["epochs_run"] < 200
-    assert record.status["status"] == "done"
+    ran = run(make_spec("matching", "two-stage", epochs=200, patience=2))
+    assert ran.record.summary.epochs_run < 200
+    assert ran.record.state == "done"
 
 
 def test_evaluation_interval_is_kept_and_the_last_epoch_always_judged():
-    record = run(make_spec("matching", "dgl-1", epochs=7, evaluate_every=3))
-    epochs = [r["epoch"] for r in record.tables["regret"].to_pylist() if r["split"] == "val"]
+    ran = run(make_spec("matching", "dgl-1", epochs=7, evaluate_every=3))
+    epochs = [r["epoch"] for r in ran.tables["regret"].to_pylist() if r["split"] == "val"]
     assert epochs == [0, 3, 6, 7]
 
 
@@ -88,11 +91,11 @@ def test_divergence_keeps_what_was_logged(monkeypatch):
         return loss * float("nan") if calls["count"] > 7 else loss
 
     monkeypatch.setattr(TwoStage, "loss", explode)
-    record = run(make_spec("matching", "two-stage", epochs=10))
-    assert record.state == "diverged"
-    assert "nan" in record.status["message"]
-    assert [row["epoch"] for row in record.tables["timing"].to_pylist()] == [0, 1, 2]
-    assert record.status["selected"] is not None
+    ran = run(make_spec("matching", "two-stage", epochs=10))
+    assert ran.record.state == "diverged"
+    assert "nan" in ran.record.status.message
+    assert [row["epoch"] for row in ran.tables["timing"].to_pylist()] == [0, 1, 2]
+    assert ran.record.selected is not None
 
 
 def test_a_failure_is_recorded_with_its_traceback(monkeypatch):
@@ -100,11 +103,21 @@ def test_a_failure_is_recorded_with_its_traceback(monkeypatch):
         raise ZeroDivisionError("on purpose")
 
     monkeypatch.setattr(TwoStage, "loss", broken)
-    record = run(make_spec("matching", "two-stage"))
-    assert record.state == "failed"
-    assert record.status["message"] == "ZeroDivisionError: on purpose"
-    assert "on purpose" in record.status["traceback"]
-    assert "broken" in record.status["traceback"]
+    ran = run(make_spec("matching", "two-stage"))
+    assert ran.record.state == "failed"
+    assert ran.record.status.message == "ZeroDivisionError: on purpose"
+    assert "on purpose" in ran.record.status.traceback
+    assert "broken" in ran.record.status.traceback
+
+
+def test_what_a_method_hands_over_can_overwrite_nothing(monkeypatch):
+    notes = {"train_s": -1, "selected": None, "state": "failed", "strange": {1, 2}}
+    monkeypatch.setattr(TwoStage, "notes", lambda self: notes)
+    ran = run(make_spec("matching", "two-stage", epochs=1))
+    assert ran.record.state == "done"
+    assert ran.record.summary.train_s > 0
+    assert ran.record.selected is not None
+    assert ran.record.notes == {**notes, "strange": str({1, 2})}
 
 
 def test_ctrl_c_keeps_what_was_logged(monkeypatch):
@@ -112,71 +125,123 @@ def test_ctrl_c_keeps_what_was_logged(monkeypatch):
         if progress.epoch == 3:
             raise KeyboardInterrupt
 
-    record = run(make_spec("matching", "dgl-1"), watch=watch)
-    assert record.state == "interrupted"
-    assert record.status["epochs_run"] == 3
+    ran = run(make_spec("matching", "dgl-1"), watch=watch)
+    assert ran.record.state == "interrupted"
+    assert ran.record.summary.epochs_run == 3
+
+
+class HandClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self):
+        self.time = 100.0
+
+    def __call__(self):
+        return self.time
+
+    def spend(self, seconds, work=None):
+        """Return ``work`` as something that takes so long."""
+
+        def slow(*args, **keywords):
+            self.time += seconds
+            return work(*args, **keywords) if work else None
+
+        return slow
 
 
 def test_the_time_limit_ends_a_run(monkeypatch):
-    plain = TwoStage.loss
-
-    def slow(self, batch):
-        time.sleep(0.05)
-        return plain(self, batch)
-
-    monkeypatch.setattr(TwoStage, "loss", slow)
-    record = run(make_spec("matching", "two-stage", epochs=1000), time_limit=0.4)
-    assert record.state == "timeout"
-    assert record.status["wall_s"] < 5
-    assert record.status["epochs_run"] >= 1
+    hand = HandClock()
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=hand))
+    monkeypatch.setattr(TwoStage, "loss", hand.spend(1.0, TwoStage.loss))
+    ran = run(make_spec("matching", "two-stage", epochs=1000), time_limit=10.5)
+    assert ran.record.state == "timeout"
+    assert ran.record.status.message == "the time limit of 10.5 s was reached"
+    assert ran.record.summary.epochs_run == 3  # of three batches each; the eleventh was too many
 
 
-def test_evaluation_is_off_the_clock(monkeypatch):
-    judge = training.Evaluator.__init__
-    spec = make_spec("matching", "two-stage", epochs=2)
+@pytest.mark.parametrize("method", ["two-stage", "dgl-1"])
+def test_evaluation_is_off_the_clock(monkeypatch, method):
+    """Evaluation and diagnostics take hours here, a batch one second."""
+    hand = HandClock()
+    spec = make_spec("matching", method, epochs=2, warm_start=False)
     loaded = load_data(spec.data)
-    for split in loaded.evaluator.splits.values():
-        fast = split.solver.decide
-        monkeypatch.setattr(
-            split.solver, "decide", lambda values, fast=fast: time.sleep(0.1) or fast(values)
-        )
-    record = run(spec)
-    assert judge is training.Evaluator.__init__
-    assert record.status["wall_s"] > 0.5
-    assert record.status["train_s"] < 0.3
+    for question in ("decide", "relax", "duals"):
+        slow = hand.spend(3600.0, getattr(loaded.evaluator.solver, question))
+        monkeypatch.setattr(loaded.evaluator.solver, question, slow)
+    cls = find_method(method).cls
+    monkeypatch.setattr(cls, "loss", hand.spend(1.0, cls.loss))
+    learner = Learner(spec, loaded.dataset, None, clock=Clock(now=hand))
+    recorder = Recorder(learner, loaded.evaluator)
+    recorder.log_lap(0, 0.0, learner.set_up())
+    for epoch in (1, 2):
+        recorder.evaluate(epoch - 1)
+        recorder.log_lap(epoch, *learner.epoch())
+    assert hand.time > 3600
+    assert recorder.elapsed_s == 2 * 3.0
+    assert recorder.phase_seconds()["other"] == 2 * 3.0
 
 
 def test_the_clock_charges_one_phase_at_a_time():
-    clock = Clock()
+    hand = HandClock()
+    clock = Clock(now=hand)
     clock.start()
+    hand.time += 1
     with clock.phase("solve"):
-        time.sleep(0.02)
+        hand.time += 2
         with clock.phase("refresh"):
-            time.sleep(0.03)
-        time.sleep(0.01)
-    total = clock.stop()
-    assert sum(clock.seconds.values()) == pytest.approx(total, abs=1e-9)
-    assert clock.seconds["refresh"] >= 0.03
-    assert 0.03 <= clock.seconds["solve"] < 0.06
-    assert clock.seconds["other"] < 0.02
+            hand.time += 4
+        hand.time += 8
+    assert clock.stop() == 15
+    spent = {name: seconds for name, seconds in clock.seconds.items() if seconds}
+    assert spent == {"other": 1, "solve": 10, "refresh": 4}
+    with clock.phase("solve"):  # after the lap: nobody's
+        hand.time += 16
+    assert sum(clock.seconds.values()) == 15
 
 
 def test_a_disabled_clock_measures_only_the_whole():
-    clock = Clock(enabled=False)
+    hand = HandClock()
+    clock = Clock(enabled=False, now=hand)
     clock.start()
     with clock.phase("solve"):
-        time.sleep(0.01)
-    assert clock.stop() >= 0.01
+        hand.time += 1
+    assert clock.stop() == 1
     assert clock.seconds["solve"] == 0.0
+
+
+def test_a_methods_own_phases_lie_over_the_six():
+    hand = HandClock()
+    clock = Clock(now=hand)
+    meter = Meter(clock, Ledger())
+    clock.start()
+    with meter.phase("tracking"):
+        hand.time += 1
+        with meter.phase("solve"):
+            hand.time += 2
+            with meter.phase("tracking"), meter.phase("newton"):
+                hand.time += 4
+    meter.count("newton", 5)
+    meter.count("newton")
+    meter.count("steps", 3)
+    assert clock.stop() == 7
+    assert (clock.seconds["other"], clock.seconds["solve"]) == (1, 6)
+    assert meter.lap() == [
+        OwnPhase("newton", 4, 6),
+        OwnPhase("tracking", 7, 0),
+        OwnPhase("steps", 0, 3),
+    ]
+    with meter.phase("tracking"):
+        hand.time += 8
+    assert meter.lap() == []
 
 
 def test_the_ledger_counts_by_purpose_and_lap():
     class Solver:
-        def duals(self, values):
+        def duals(self, values, rows):
             return values
 
     ledger = Ledger()
-    solver = MeteredSolver(Solver(), Clock(), ledger)
+    solver = MeteredSolver(Solver(), Meter(Clock(), ledger))
     solver.duals(torch.zeros(5), purpose="refresh")
     assert ledger.lap()["refresh"] == 5
     solver.duals(torch.zeros(2), purpose="label")
@@ -200,6 +265,53 @@ def test_metrics_are_what_they_say():
         "absolute_regret": pytest.approx(1.5),
         "mse": 1.5,
     }
+
+
+class FirstOption(OrtoolsSolver):
+    """Decides badly for what looks like the truth, so that predictions seem to beat it."""
+
+    def _decide(self, values):
+        if (values >= 0).all():
+            values = -values
+        return super()._decide(values)
+
+
+def judge_with(solver, split):
+    return SplitEvaluator(split.instances, split.features, split.labels, solver, split.predicted)
+
+
+def test_regret_is_signed_and_a_wrong_evaluation_solver_is_named():
+    assert Evaluation(np.array([1.0]), np.array([1.5]), 0.0).regret.tolist() == [-0.5]
+    loaded = load_data(make_spec("knapsack", "two-stage").data)
+    split = loaded.evaluator.splits["val"]
+    assert (split.labels >= 0).all()
+    wrong = judge_with(FirstOption(loaded.dataset.problem), split)
+    with pytest.raises(
+        SolverError, match=rf"instance {split.instances[0]}: the decision taken is "
+    ):
+        wrong.judge(split.labels - 1e-9)
+
+
+def test_a_solver_may_miss_as_much_as_it_declares():
+    class Declared(FirstOption):
+        def decision_error(self, values):
+            return np.full(len(values), 1e9)
+
+    loaded = load_data(make_spec("knapsack", "two-stage").data)
+    split = loaded.evaluator.splits["val"]
+    outcome = judge_with(Declared(loaded.dataset.problem), split).judge(split.labels - 1e-9)
+    assert (outcome.regret < 0).any()
+    assert outcome.metrics()["absolute_regret"] == outcome.regret.mean()
+
+
+def test_a_wrong_evaluation_solver_fails_the_run(monkeypatch):
+    spec = make_spec("matching", "two-stage", epochs=1)
+    loaded = load_data(spec.data)
+    for split in loaded.evaluator.splits.values():
+        monkeypatch.setitem(vars(split), "optimal", split.optimal - 1.0)
+    ran = run(spec)
+    assert ran.record.state == "failed"
+    assert ran.record.status.message.startswith("SolverError: instance ")
 
 
 def test_bootstrap_interval_covers_the_mean_and_narrows_with_data():

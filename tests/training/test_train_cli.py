@@ -10,6 +10,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 import torch
+from record_files import read_document
 
 SMALL = ["matching", "--n", "6", "--set", "train=24", "--set", "val=12", "--set", "test=12"]
 COMMAND = [sys.executable, "-m", "dglbench"]
@@ -46,36 +47,37 @@ def test_it_ends_with_a_summary_and_a_run_folder(folder):
     (run,) = (path / "results").glob("matching-6-s25-dgl-5-*")
     names = {file.name for file in run.iterdir()}
     assert names == {
-        "spec.json", "status.json", "timing.parquet", "regret.parquet",
+        "run.json", "timing.parquet", "regret.parquet",
         "decisions.parquet", "duals.parquet", "bound.parquet", "weights.pt",
     }  # fmt: skip
-    assert json.loads((run / "status.json").read_text())["status"] == "done"
+    record = read_document(run)
+    assert record["status"]["state"] == "done"
+    assert set(record["files"]) == names - {"run.json"}
     torch.load(run / "weights.pt", weights_only=True)
     assert pq.read_table(run / "decisions.parquet").num_rows == 12
-    spec = json.loads((run / "spec.json").read_text())
-    assert spec["identity"]["options"] == {
+    assert record["identity"]["options"] == {
         "lr": 0.01, "tau": 0.1, "alpha": 0.0, "form": "adjusted", "U": 5,
     }  # fmt: skip
-    assert {"versions", "cpu", "threads", "load_1min", "concurrency"} <= set(spec["environment"])
+    assert {"versions", "cpu", "threads", "load_1min", "concurrency"} <= set(record["environment"])
     assert not list((path / "results").glob(".partial*"))
 
 
 def test_the_same_spec_is_shown_and_force_redoes_it(folder):
     path, _ = folder
     (run,) = (path / "results").glob("matching-6-s25-dgl-5-*")
-    before = (run / "status.json").stat().st_mtime_ns
+    before = (run / "run.json").stat().st_mtime_ns
     options = ("--method", "dgl-5", "--lr", "0.01", "--tau", "0.1")
     again = train(*options, "--json", cwd=path)
     assert again.returncode == 0
     assert "exists already" in again.stderr
     document = json.loads(again.stdout)
     assert document["existed"] is True
-    assert document["selected"]["test"]["relative_regret"] >= 0
-    assert (run / "status.json").stat().st_mtime_ns == before
+    assert document["summary"]["selected"]["test"]["relative_regret"] >= 0
+    assert (run / "run.json").stat().st_mtime_ns == before
     forced = train(*options, "--force", "--json", cwd=path)
     assert json.loads(forced.stdout)["existed"] is False
-    assert (run / "status.json").stat().st_mtime_ns > before
-    key = ("selected", "test", "relative_regret")
+    assert (run / "run.json").stat().st_mtime_ns > before
+    key = ("summary", "selected", "test", "relative_regret")
     values = []
     for text in (again.stdout, forced.stdout):
         value = json.loads(text)
@@ -92,7 +94,7 @@ def test_it_trains_on_a_dataset_file(tmp_path):
     run = dglbench("train", "matching", "--data", "d.parquet", "--method", "two-stage",
                    "--epochs", "2", "--json", cwd=tmp_path)  # fmt: skip
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["spec"]["identity"]["data_digest"]
+    assert json.loads(run.stdout)["identity"]["data_digest"]
     mixed = dglbench("train", "matching", "--data", "d.parquet", "--n", "6", cwd=tmp_path)
     assert mixed.returncode == 2
     wrong = dglbench("train", "knapsack", "--data", "d.parquet", cwd=tmp_path)
@@ -107,7 +109,7 @@ def test_it_trains_on_a_dataset_file(tmp_path):
         (["--method", "dgl-x"], "there is no method 'dgl-x'"),
         (["--method", "dgl-U"], "needs a number"),
         (["--method", "dgl-1", "--lr", "0"], "lr must be a number > 0, got 0.0"),
-        (["--solver", "gurobi"], "there are ortools, batched"),
+        (["--solver", "gurobi"], "there is no solver 'gurobi'; there are batched, ortools"),
         (["--epochs", "0"], "epochs must be a whole number ≥ 1"),
         (["--threads", "0"], "--threads must be"),
         (["--seed", "-1"], "seed must be"),
@@ -138,6 +140,6 @@ def test_ctrl_c_writes_what_there_is_and_exits_130(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     (run,) = (tmp_path / "results").glob("matching-6-*")
-    assert json.loads((run / "status.json").read_text())["status"] == "interrupted"
+    assert read_document(run)["status"]["state"] == "interrupted"
     assert pq.read_table(run / "timing.parquet").num_rows > 1
     assert "Traceback" not in errors

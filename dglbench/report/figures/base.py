@@ -14,15 +14,19 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
+from dglbench.errors import ReportError
+from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.layout import COLUMN_IN
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import Style, method_order, style
-from dglbench.report.words import title
+from dglbench.report.titles import title
+from dglbench.words import short_number, short_seconds
 
 __all__ = [
     "COLUMN_IN",
     "Figure",
     "clock_note",
+    "dgl_table",
     "legend_rows",
     "log_breaks",
     "look",
@@ -130,12 +134,12 @@ def percent(values: Iterable[float]) -> list[str]:
 
 def number(values: Iterable[float]) -> list[str]:
     """Write counts short: 400, 4k, 1.2M."""
-    return [_short(value) for value in values]
+    return [short_number(value) for value in values]
 
 
 def seconds(values: Iterable[float]) -> list[str]:
     """Write seconds as a person would: 1 ms, 0.1 s, 10 s, 5 min."""
-    return [_duration(value) for value in values]
+    return [short_seconds(value) for value in values]
 
 
 def plain(values: Iterable[float]) -> list[str]:
@@ -192,6 +196,18 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
     return marked, note if names else None
 
 
+def dgl_table(report: Report, table: str, figure: str) -> pl.DataFrame:
+    """Read a table that only DGL runs have: of the chosen ones, one seed of every setting."""
+    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
+    frame = report.table(table, runs)
+    if frame.is_empty():
+        raise ReportError(
+            f"{figure} needs a finished run of a dgl method; `dglbench train matching --method "
+            f"dgl-5 --out {report.folder}` makes one."
+        )
+    return frame
+
+
 def _distinct(values: list[float]) -> list[str]:
     finite = [value for value in values if math.isfinite(value)]
     for digits in range(6):
@@ -202,18 +218,3 @@ def _distinct(values: list[float]) -> list[str]:
         if len(set(texts)) == len(set(finite)) and exact:
             break
     return [f"{value:.{digits}f}" if math.isfinite(value) else "" for value in values]
-
-
-def _short(value: float) -> str:
-    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{suffix}"
-    return f"{value:g}"
-
-
-def _duration(value: float) -> str:
-    if value < 0.00095:
-        return f"{value * 1e6:.3g} µs"
-    if value < 0.95:
-        return f"{value * 1e3:.3g} ms"
-    return f"{value:.3g} s" if value < 1000 else f"{_short(value)} s"

@@ -7,11 +7,11 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
-from dglbench.errors import ReportError
 from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     COLUMN_IN,
     Figure,
+    dgl_table,
     legend_rows,
     look,
     method_scales,
@@ -23,7 +23,7 @@ from dglbench.report.figures.base import (
 )
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
-from dglbench.report.words import title
+from dglbench.report.titles import title
 
 __all__ = ["FIGURE", "data"]
 
@@ -36,13 +36,7 @@ _MEASURES = {
 
 def data(report: Report) -> pl.DataFrame:
     """Return the three measures per epoch of the chosen DGL runs, one seed of every setting."""
-    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
-    duals = report.table("duals", runs)
-    if duals.is_empty():
-        raise ReportError(
-            "dual-health needs a finished run of a dgl method; `dglbench train matching --method "
-            f"dgl-5 --out {report.folder}` makes one."
-        )
+    duals = dgl_table(report, "duals", "dual-health")
     long = duals.unpivot(
         index=["run_id", "setting", "method", "epoch"],
         on=list(_MEASURES),

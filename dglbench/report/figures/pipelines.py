@@ -114,7 +114,8 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.scale_y_continuous(limits=(-0.12, _HEIGHT - 0.16), expand=(0, 0))
         + look(
             layout.width or COLUMN_IN, _HEIGHT,
-            axis_text=p9.element_blank(), axis_title=p9.element_blank(), axis_ticks=p9.element_blank(), panel_grid_major=p9.element_blank(),
+            axis_text=p9.element_blank(), axis_title=p9.element_blank(),
+            axis_ticks=p9.element_blank(), panel_grid_major=p9.element_blank(),
             panel_border=p9.element_blank(),
         )
     )  # fmt: skip

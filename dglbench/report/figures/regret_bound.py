@@ -9,9 +9,9 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     Figure,
+    dgl_table,
     legend_rows,
     log_breaks,
     look,
@@ -23,7 +23,7 @@ from dglbench.report.figures.base import (
 )
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
-from dglbench.report.words import title
+from dglbench.report.titles import title
 
 __all__ = ["FIGURE", "data"]
 
@@ -33,18 +33,12 @@ _FRACTIONAL = frozenset({"knapsack"})
 
 def data(report: Report) -> pl.DataFrame:
     """Return regret, bound and their ratio per epoch of the chosen DGL runs, one seed each."""
-    runs = [
-        run
-        for unit in one_seed_each(report.units)
-        if unit.task not in _FRACTIONAL
-        for run in report.chosen_runs(unit)
-    ]
-    bound = report.table("bound", runs)
+    bound = dgl_table(report, "bound", "regret-bound").filter(~pl.col("task").is_in(_FRACTIONAL))
     if bound.is_empty():
         raise ReportError(
-            "regret-bound needs a finished run of a dgl method on a task with an integral "
-            "relaxation; `dglbench train matching --method "
-            f"dgl-5 --out {report.folder}` makes one."
+            f"regret-bound is drawn for tasks with an integral relaxation, which "
+            f"{', '.join(sorted(_FRACTIONAL))} has not; `dglbench train matching --method dgl-5 "
+            f"--out {report.folder}` makes a run to draw."
         )
     ratio = pl.when(pl.col("regret") > 0).then(pl.col("bound") / pl.col("regret"))
     return bound.select(

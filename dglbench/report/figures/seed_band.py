@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from dglbench.report.across import Numbers
+from dglbench.statistics import Numbers
 
 __all__ = ["held", "mean_and_range"]
 

@@ -14,7 +14,7 @@ from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Pairs
 from dglbench.report.palette import family
 from dglbench.report.seeds import BAND_SEEDS, families
-from dglbench.report.words import without_seed
+from dglbench.report.titles import without_seed
 
 __all__ = ["FIGURE", "best_of_each_family", "data", "panels", "runs_of"]
 

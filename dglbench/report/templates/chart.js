@@ -69,7 +69,7 @@
     full.data = { values: rows };
     for (const layer of full.layer) {
       const { encoding } = layer;
-      encoding.y.scale = { type: log.y ? "log" : "linear", domain: [log.y ? Math.max(low, 1e-5) : low, top], nice: false, zero: false };
+      encoding.y.scale = { domain: [low, top], nice: false, ...(log.y ? { type: "log", domain: [Math.max(low, 1e-5), top] } : { zero: false }) };
       if (!encoding.x) { layer.mark.color = ink; continue; }
       encoding.x.scale = { type: log.x ? "log" : "linear", nice: false };
       encoding.x.title = title;

@@ -1,4 +1,4 @@
-"""``--jobs N`` and ``--scheduler``: runs on Dask workers, here or anywhere.
+"""``--executor dask``: runs on Dask workers, here (``--jobs``) or anywhere (``--scheduler``).
 
 The driver keeps the queue and never has more jobs out than there are workers, so
 it knows what runs where. Results travel back to it; workers need no shared disk.
@@ -10,19 +10,25 @@ import pickle
 import queue
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench.data.dataset_file import dataset_digest
+from dglbench.data.source import load_dataset
 from dglbench.errors import SweepError
 from dglbench.sweep.executors import dask_job
 from dglbench.sweep.executors.dask_workers import Workers
-from dglbench.sweep.jobs import Ended, Job, News, Watch, broken_record, hard_limit
-from dglbench.sweep.plan import Plan
+from dglbench.sweep.jobs import (
+    Ended,
+    ExecutorContext,
+    HearNews,
+    Job,
+    News,
+    broken_record,
+    hard_limit,
+)
 from dglbench.task import TaskSpec
-from dglbench.training.resolve import load_dataset
 
 __all__ = ["Cluster"]
 
@@ -52,28 +58,22 @@ class _Flight:
 class Cluster:
     """Sends jobs to Dask workers."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        watch: Watch,
-        tell: Callable[[str], None],
-        *,
-        jobs: int,
-        scheduler: str | None,
-    ) -> None:
-        self._watch, self._tell = watch, tell
+    def __init__(self, context: ExecutorContext) -> None:
+        if context.jobs > 1 and context.scheduler:
+            raise SweepError(
+                "--jobs starts workers here, --scheduler uses those of a cluster; give one."
+            )
+        self._tell = context.tell
         self._topic = f"dglbench-{uuid.uuid4().hex}"
         self._inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._flights: dict[str, _Flight] = {}
         self._digests: dict[TaskSpec, str] = {}
         self._shipped: dict[TaskSpec, bytes] = {}
         self._finishing = self._told_alone = False
-        self._workers = Workers(jobs, scheduler)
-        groups = [group for unit in plan.units for group in unit]
+        self._workers = Workers(context.jobs, context.scheduler)
+        groups = [group for unit in context.plan.units for group in unit]
         try:
-            self._workers.check(
-                {dask_job.Source(g.data.task, g.method, g.specs[0].source) for g in groups}
-            )
+            self._workers.check({dask_job.Source.of(group.specs[0]) for group in groups})
             self._workers.client.subscribe_topic(
                 self._topic, lambda event: self._inbox.put(("news", event[1]))
             )
@@ -96,7 +96,7 @@ class Cluster:
         """Send a job."""
         self._flights[job.key] = self._send(job, tries=1)
 
-    def wait(self, seconds: float) -> list[Ended]:
+    def wait(self, seconds: float, hear: HearNews) -> list[Ended]:
         """Take in what has arrived, and stop what is far over its time."""
         ended: list[Ended] = []
         deadline = time.monotonic() + seconds
@@ -107,7 +107,7 @@ class Cluster:
             except queue.Empty:
                 break
             if kind == "news":
-                self._hear(content)
+                self._note(content, hear)
             else:
                 ended += self._receive(*content)
         self._look_at_workers()
@@ -127,9 +127,9 @@ class Cluster:
     # -- sending and receiving -------------------------------------------------------
 
     def _send(self, job: Job, tries: int) -> _Flight:
-        data = job.spec.data
+        data, known = job.spec.data, job.spec.data_digest
         if data not in self._digests:
-            self._digests[data] = dataset_digest(load_dataset(data))
+            self._digests[data] = known or dataset_digest(load_dataset(data))
         order = dask_job.Order(
             job=job,
             topic=self._topic,
@@ -143,12 +143,12 @@ class Cluster:
         future.add_done_callback(lambda done: self._inbox.put(("end", (job.key, done))))
         return _Flight(job, future, tries)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _note(self, message: dict[str, Any], hear: HearNews) -> None:
         flight = self._flights.get(message["key"])
         if flight is None:
             return
         if "news" in message:
-            self._watch(message["key"], News(*message["news"]))
+            hear(message["key"], News(*message["news"]))
         elif "training" in message:
             flight.training_since = time.monotonic()
         else:
@@ -172,8 +172,8 @@ class Cluster:
                 "command again."
             )
         if isinstance(result, dask_job.DataNeeded):
-            data = flight.job.spec.data
-            self._shipped[data] = pickle.dumps(load_dataset(data))
+            data, known = flight.job.spec.data, flight.job.spec.data_digest
+            self._shipped[data] = pickle.dumps(load_dataset(data, known))
             self._flights[key] = self._send(flight.job, flight.tries)
             return []
         del self._flights[key]

@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from dglbench.data.dataset_file import dataset_digest
+from dglbench.data.source import load_dataset
 from dglbench.errors import DglbenchError
-from dglbench.plugins import find_method, find_task
-from dglbench.runs import provenance
-from dglbench.runs.store import RunRecord
-from dglbench.sweep.jobs import Job
+from dglbench.plugins import find_task
+from dglbench.runs.record import RunOutput
+from dglbench.sweep.jobs import Job, News, do_job
 from dglbench.task import TaskSpec
-from dglbench.training.evaluation import Evaluator
-from dglbench.training.resolve import Loaded, load_data, load_dataset
-from dglbench.training.train import Progress, train, warm_process
-from dglbench.training.warm_start import WarmStart, train_warm_start
+from dglbench.training.evaluation import Evaluator, Loaded, load_data
+from dglbench.training.resolve import run_source
+from dglbench.training.spec import RunSpec
+from dglbench.training.train import Progress, warm_process
+from dglbench.training.warm_start import WarmStart
 
 __all__ = [
     "DataNeeded",
@@ -51,7 +52,13 @@ class Source:
 
     task: str
     method: str
+    solver: str
     hash: str
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Source:
+        """Return what a run needs."""
+        return cls(spec.data.task, spec.method, spec.solver, spec.source)
 
 
 @dataclass(frozen=True)
@@ -96,44 +103,39 @@ def other_code(sources: list[Source]) -> str | None:
     """Say what is different about this process's code, None if nothing is."""
     for source in sources:
         try:
-            task, choice = find_task(source.task), find_method(source.method)
+            here = run_source(source.task, source.method, source.solver)
         except DglbenchError as error:
             return str(error)
-        if provenance.source_hash(type(task), choice.cls) != source.hash:
+        if here != source.hash:
             return f"its code for {source.method} on {source.task} is not the driver's"
     return None
 
 
-def work(order: Order) -> RunRecord | WarmStart | DataNeeded | OtherCode:
+def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
     """Do one job, telling the driver when it starts and how far it is."""
     from distributed import get_worker
 
     worker, job, spec = get_worker(), order.job, order.job.spec
-    different = other_code([Source(spec.data.task, spec.method, spec.source)])
+    different = other_code([Source.of(spec)])
     if different:
         return OtherCode(f"worker {worker.address} cannot be used: {different}")
     with _one_at_a_time:
         worker.log_event(order.topic, {"key": job.key, "worker": worker.address})
         try:  # the first run of a process pays for its imports here, off the time limit
-            loaded = _loaded(spec.data, order.digest, order.dataset)
+            loaded = _loaded(spec, order.digest, order.dataset)
         except (DglbenchError, OSError) as error:
             if order.dataset is not None:
                 raise
             return DataNeeded(str(error))
         if loaded is None:
             return DataNeeded("its data differ from the driver's")
-        if job.is_warm_start:
-            task = find_task(spec.data.task)
-            return train_warm_start(task, loaded.dataset, spec.protocol)
-        warm_process()
-        worker.log_event(order.topic, {"key": job.key, "training": True})
-        return train(
-            spec,
-            loaded.dataset,
-            job.warm_start,
-            evaluator=loaded.evaluator,
+        if not job.is_warm_start:
+            warm_process()
+            worker.log_event(order.topic, {"key": job.key, "training": True})
+        return do_job(
+            job,
+            loaded=loaded,
             watch=_watcher(worker, order),
-            time_limit=job.time_limit,
             concurrency=order.concurrency.get(host(worker.address), 1),
         )
 
@@ -153,23 +155,23 @@ def _watcher(worker: Any, order: Order) -> Any:
         now = time.monotonic()
         if now - last >= _NEWS_EVERY_S:
             last = now
-            news = [progress.epoch, progress.epochs, progress.val_regret]
-            worker.log_event(order.topic, {"key": order.job.key, "news": news})
+            news = {"key": order.job.key, "news": list(News.of(progress))}
+            worker.log_event(order.topic, news)
 
     return watch
 
 
-def _loaded(data: TaskSpec, digest: str, dataset: bytes | None) -> Loaded | None:
+def _loaded(spec: RunSpec, digest: str, dataset: bytes | None) -> Loaded | None:
     """Return the data, None if they are not the driver's."""
     if dataset is not None:
-        return _received(data, digest, dataset)
-    loaded = load_data(data)
-    return loaded if _digest_of(data) == digest else None
+        return _received(spec.data, digest, dataset)
+    loaded = load_data(spec.data, spec.data_digest)
+    return loaded if _digest_of(spec.data, spec.data_digest) == digest else None
 
 
 @functools.lru_cache(maxsize=4)
-def _digest_of(data: TaskSpec) -> str:
-    return dataset_digest(load_dataset(data))
+def _digest_of(data: TaskSpec, known: str | None) -> str:
+    return known or dataset_digest(load_dataset(data))
 
 
 @functools.lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""``--jobs 1``: runs one after another in this process."""
+"""``--executor in-process``: runs one after another in this process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from dglbench.plugins import find_task
-from dglbench.runs.store import RunRecord
-from dglbench.sweep.interrupts import Interrupts
-from dglbench.sweep.jobs import Ended, Job, News, Watch, hard_limit
-from dglbench.training.resolve import load_data
-from dglbench.training.train import Progress, RunStop, train
-from dglbench.training.warm_start import WarmStart, train_warm_start
+from dglbench.errors import SweepError
+from dglbench.sweep.jobs import Ended, ExecutorContext, HearNews, Job, News, do_job, hard_limit
+from dglbench.training.train import RunStop
 
 __all__ = ["InProcess"]
 
@@ -24,8 +20,13 @@ class InProcess:
 
     slots = 1
 
-    def __init__(self, interrupts: Interrupts, watch: Watch) -> None:
-        self._interrupts, self._watch = interrupts, watch
+    def __init__(self, context: ExecutorContext) -> None:
+        if context.jobs > 1 or context.scheduler:
+            raise SweepError(
+                "--executor in-process makes one run after another; leave out --jobs and "
+                "--scheduler, or write --executor dask."
+            )
+        self._interrupts = context.interrupts
         self._job: Job | None = None
 
     def free(self) -> int:
@@ -36,13 +37,18 @@ class InProcess:
         """Keep the job for the next `wait`."""
         self._job = job
 
-    def wait(self, seconds: float) -> list[Ended]:
+    def wait(self, seconds: float, hear: HearNews) -> list[Ended]:
         """Do the job, however long it takes."""
         job, self._job = self._job, None
         if job is None:
             return []
         try:
-            return [Ended(job, self._do(job))]
+            result = do_job(
+                job,
+                watch=lambda progress: hear(job.key, News.of(progress)),
+                guard=self._guard(job.time_limit),
+            )
+            return [Ended(job, result)]
         except KeyboardInterrupt as interrupt:  # during a warm start; a run keeps it to itself
             if self._interrupts.count > 1:
                 raise
@@ -55,26 +61,6 @@ class InProcess:
 
     def close(self, *, now: bool) -> None:
         """Nothing is held."""
-
-    def _do(self, job: Job) -> RunRecord | WarmStart:
-        loaded = load_data(job.spec.data)
-        if job.is_warm_start:
-            task = find_task(job.spec.data.task)
-            with self._interrupts.raising():
-                return train_warm_start(task, loaded.dataset, job.spec.protocol)
-
-        def watch(progress: Progress) -> None:
-            self._watch(job.key, News(progress.epoch, progress.epochs, progress.val_regret))
-
-        return train(
-            job.spec,
-            loaded.dataset,
-            job.warm_start,
-            evaluator=loaded.evaluator,
-            watch=watch,
-            time_limit=job.time_limit,
-            guard=self._guard(job.time_limit),
-        )
 
     @contextmanager
     def _guard(self, time_limit: float | None) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 Curves and costs have the shape of real runs (a warm start, a fast drop for DGL,
 a slow but lower end for QPTL) and are a pure function of the arguments. Run
-``python tests/report/make_schemas.py FOLDER`` to get the whole paper's worth.
+``python tests/make_logs.py FOLDER`` to get the whole paper's worth.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from dglbench.runs import schemas
-from dglbench.runs.store import Protocol, RunRecord, RunSpec, write_run
+from dglbench.runs.record import RunOutput, RunRecord
+from dglbench.runs.store import write_run
 from dglbench.task import TaskSpec
+from dglbench.training.spec import Protocol, RunSpec
 
 METHODS = ("two-stage", "spo", "qptl", "dgl-none", "dgl-1", "dgl-5", "dgl-20", "dgl-auto")
 PAPER = (
@@ -96,14 +98,27 @@ def make_run(
         source=source,
     )
     rng = np.random.default_rng([sum(map(ord, task + method)), n, seed])
-    if status and status.get("status") not in (None, "done"):
-        tables: dict[str, pa.Table] = {}
-        full: dict[str, Any] = dict(status)
-    else:
+    status = dict(status or {})
+    if status.get("state", "done") == "done":
         tables = _tables(rng, Invented(method, task, n, seed), epochs, regret_factor)
-        full = _status(tables, Invented(method, task, n, seed)) | dict(status or {})
-    record = RunRecord(spec, full, {**ENVIRONMENT, **(environment or {})}, tables)
-    return write_run(record, out)
+        summary = _summary(tables, Invented(method, task, n, seed))
+        wall = summary["train_s"] * 1.5
+    else:
+        tables, summary, wall = {}, None, 1.0
+    document = {
+        "run_id": spec.run_id,
+        "identity": spec.identity,
+        "environment": {**ENVIRONMENT, **(environment or {})},
+        "status": {
+            "state": "done",
+            "started": "2026-01-01T00:00:00+00:00",
+            "finished": "2026-01-01T00:01:00+00:00",
+            "wall_s": wall,
+            **status,
+        },
+        "summary": summary,
+    }
+    return write_run(RunOutput(RunRecord.parse(document), tables), out)
 
 
 def make_folder(
@@ -254,7 +269,7 @@ def _dual_tables(
     }
 
 
-def _status(tables: Mapping[str, pa.Table], run: Invented) -> dict[str, Any]:
+def _summary(tables: Mapping[str, pa.Table], run: Invented) -> dict[str, Any]:
     rows = tables["regret"].to_pylist()
     val = [row for row in rows if row["split"] == "val"]
     test = {row["epoch"]: row for row in rows if row["split"] == "test"}
@@ -265,6 +280,7 @@ def _status(tables: Mapping[str, pa.Table], run: Invented) -> dict[str, Any]:
     chosen = test[best["epoch"]]
     counts = _INSTANCES.get(run.task, (400, 400, 200))
     warm = {
+        "id": "0" * 12,
         "seconds": 0.8,
         "epochs": 60,
         "test_relative_regret": run.warm_level,
@@ -272,18 +288,10 @@ def _status(tables: Mapping[str, pa.Table], run: Invented) -> dict[str, Any]:
     }
     low, high = chosen["relative_regret"] * 0.9, chosen["relative_regret"] * 1.1
     return {
-        "status": "done",
-        "message": None,
-        "traceback": None,
-        "started": "2026-01-01T00:00:00+00:00",
-        "finished": "2026-01-01T00:01:00+00:00",
-        "wall_s": timing["elapsed_s"][-1] * 1.5,
         "epochs_run": timing["epoch"][-1],
-        "selected_epoch": best["epoch"],
         "setup_s": timing["epoch_s"][0],
         "train_s": timing["elapsed_s"][-1],
         "solves": {**solves, "evaluate": 200},
-        "qp_failures": 0,
         "instances": dict(zip(("train", "val", "test"), counts, strict=True)),
         "groups": run.n,
         "options": 3,

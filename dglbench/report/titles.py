@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dglbench.report.load import Unit
-from dglbench.report.sheet import Cell, percent
+from dglbench.report.sheet import Cell
+from dglbench.words import percent
 
 __all__ = ["listing", "plural", "setting_cell", "title", "without_seed"]
 

@@ -1,0 +1,229 @@
+"""The record of a run: what it was, where it was made, how it ended, what came of it.
+
+One typed document, written and read in this package and nowhere else. A field that
+is added later has a default, so that older records are filled in, never refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from dglbench.task import setting_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "FINAL_STATES",
+    "FORMAT_VERSION",
+    "Environment",
+    "Identity",
+    "Regrets",
+    "RunOutput",
+    "RunRecord",
+    "Selected",
+    "Status",
+    "Summary",
+    "WarmStartSummary",
+    "digest",
+]
+
+FORMAT_VERSION = 2
+
+FINAL_STATES = ("done", "failed", "timeout", "interrupted", "diverged")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Everything that can change a regret, as JSON-ready values; the run id is made from it."""
+
+    task: str
+    settings: Mapping[str, Any]
+    seed: int
+    method: str
+    options: Mapping[str, Any]
+    solver: str
+    dual_rule: str
+    """The rule by which duals were taken where there are several: the method's or the solver's."""
+    protocol: Mapping[str, Any]
+    source: str
+    """Hash of the code that computes the run."""
+    threads: int = 1
+    data_digest: str | None = None
+    """Content hash of the data; None for bundled generators, which settings and seed decide."""
+    format: int = FORMAT_VERSION
+
+    @property
+    def setting(self) -> str:
+        """A short name such as ``matching-50``."""
+        return setting_name(self.task, self.settings)
+
+    @cached_property
+    def run_id(self) -> str:
+        """A readable name that ends in a hash of the identity."""
+        return f"{self.setting}-s{self.seed}-{self.method}-{digest(asdict(self))}"
+
+    @cached_property
+    def asked(self) -> str:
+        """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
+        document = asdict(self)
+        return digest({key: document[key] for key in document if key not in ("source", "format")})
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Code, machine and load. The libraries' versions are conditions of a comparison."""
+
+    python: str | None = None
+    platform: str | None = None
+    cpu: str | None = None
+    cores: int | None = None
+    memory_gib: int | None = None
+    machine: str | None = None
+    """A fingerprint: equal for runs that were made on one machine."""
+    versions: Mapping[str, str | None] = field(default_factory=dict)
+    git_revision: str | None = None
+    git_dirty: bool | None = None
+    threads: int | None = None
+    concurrency: int | None = None
+    """How many runs went on side by side."""
+    load_1min: float | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the run ended."""
+
+    state: str
+    """One of `FINAL_STATES`."""
+    message: str | None = None
+    traceback: str | None = None
+    started: str | None = None
+    finished: str | None = None
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Regrets:
+    """The four figures of one split at the selected epoch."""
+
+    relative_regret: float
+    pooled_regret: float
+    absolute_regret: float
+    mse: float
+    relative_regret_ci: tuple[float, float] | None = None
+    """95 % bootstrap interval over instances; for test."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The epoch with the lowest validation regret, and what it took to get there."""
+
+    epoch: int
+    elapsed_s: float
+    solves: int
+    val: Regrets
+    test: Regrets
+
+
+@dataclass(frozen=True)
+class WarmStartSummary:
+    """The shared predictor that the run started from."""
+
+    id: str
+    seconds: float
+    epochs: int
+    val_relative_regret: float | None = None
+    test_relative_regret: float | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of the run."""
+
+    epochs_run: int
+    train_s: float
+    solves: Mapping[str, int]
+    """Instances solved, by purpose."""
+    instances: Mapping[str, int]
+    """Instances by split."""
+    groups: int
+    options: int
+    label_scale: float
+    sense: str = "maximise"
+    """Or minimise: which way optimal and achieved values in the tables are better."""
+    setup_s: float | None = None
+    warm_start: WarmStartSummary | None = None
+    selected: Selected | None = None
+
+    @property
+    def training_solves(self) -> int:
+        """Instances solved on the clock: all purposes but evaluation."""
+        return sum(count for purpose, count in self.solves.items() if purpose != "evaluate")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The whole document."""
+
+    run_id: str
+    identity: Identity
+    environment: Environment
+    status: Status
+    summary: Summary | None = None
+    """None if the run ended before its set-up did."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What the method handed over."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Name to sha256 of every other file of the run; empty in format 1."""
+
+    @property
+    def state(self) -> str:
+        """One of `FINAL_STATES`."""
+        return self.status.state
+
+    @property
+    def selected(self) -> Selected | None:
+        """The selected epoch, None if the run did not get that far."""
+        return self.summary.selected if self.summary else None
+
+    def document(self) -> dict[str, Any]:
+        """Return the record as a JSON-ready document."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> RunRecord:
+        """Read a document; a ValueError if it is none, fields that are unknown are left out."""
+        record: RunRecord = _adapter().validate_python(document)
+        if record.state not in FINAL_STATES:
+            raise ValueError(f"unknown state {record.state!r}")
+        if record.state == "done" and record.selected is None:
+            raise ValueError("a finished run without a selected epoch")
+        return record
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """All that a run leaves behind, ready to be written or sent to whoever writes."""
+
+    record: RunRecord
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    weights: bytes | None = None
+
+
+def digest(document: Any) -> str:
+    """Return a short hash of a JSON-ready document."""
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(RunRecord)
