@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
-__all__ = ["default_path", "run"]
+__all__ = ["default_path", "describe_dataset", "render_summary", "run", "store_dataset"]
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
         dataset = source.generate(spec.settings, spec.seed)
         tracker.advance()
-    existed = _store(dataset, path, force=force)
+    existed = store_dataset(dataset, path, force=force)
     if plot is not None:
         from dglbench.data.plot import plot_labels
 
@@ -73,9 +73,9 @@ def run(
     with console.progress("solving", total=data_summary.work(source, dataset)) as tracker:
         summary = data_summary.summarise(source, dataset, tracker.advance)
     if json:
-        console.print_json(_document(dataset, summary, path, plot, existed=existed))
+        console.print_json(describe_dataset(dataset, summary, path, plot, existed=existed))
     else:
-        _render(spec, summary, path, plot)
+        render_summary(spec, summary, path, plot)
 
 
 def default_path(spec: TaskSpec) -> Path:
@@ -83,7 +83,7 @@ def default_path(spec: TaskSpec) -> Path:
     return Path("data") / f"{spec.full_name.replace(' ', '-')}-s{spec.seed}.parquet"
 
 
-def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
+def store_dataset(dataset: Dataset, path: Path, *, force: bool) -> bool:
     """Write the file; leave one that holds the same data, and say so by returning True."""
     from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
 
@@ -100,9 +100,10 @@ def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
     return False
 
 
-def _document(
+def describe_dataset(
     dataset: Dataset, summary: DataSummary, path: Path, plot: Path | None, *, existed: bool
 ) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
     from dglbench import options
     from dglbench.data.dataset_file import stored_digest
 
@@ -120,7 +121,8 @@ def _document(
     }
 
 
-def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+    """Print the tables of labels and of the problem."""
     splits = list(summary.labels)
     console.print_table(
         ("", *splits),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,9 @@ def run(
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Train on this dataset file instead.")
+    ] = None,
+    train_seed: Annotated[
+        int | None, typer.Option(help="Seed of initial weights and batches.  [default: 0]")
     ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="DGL: temperature.")] = None,
@@ -88,13 +92,16 @@ def run(
     settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
     if n is not None and "n" in settings:
         raise OptionError("--n and --set n= are the same setting; give one of them.")
-    if data is not None and (n is not None or seed is not None or set_):
-        raise OptionError("--data brings its own settings; leave out --n, --seed and --set.")
-    if like is None and task is None:
-        raise OptionError("name a task, such as matching, or a run to repeat with --like.")
+    if data is not None and (n is not None or seed is not None):
+        raise OptionError("--data brings its own settings; leave out --n and --seed.")
+    if like is None and task is None and data is None:
+        raise OptionError(
+            "name a task, such as matching, a dataset file with --data, or a run to repeat with "
+            "--like."
+        )
     if like is not None and task is not None:
         raise OptionError(f"--like names the task already; leave out {task}.")
-    base = request_like(like) if like else RunRequest(str(task), "dgl-1")
+    base = request_like(like) if like else RunRequest(task, "dgl-1")
     protocol = {
         "epochs": epochs,
         "batch_size": batch_size,
@@ -107,13 +114,15 @@ def run(
     request = dataclasses.replace(
         base,
         method=method or base.method,
-        settings={**base.settings, **settings, **_given({"n": n})},
+        # A file brings its own; of what a run had, only the predictor may be chosen anew.
+        settings={**_kept(base.settings, data), **settings, **_given({"n": n})},
         seed=base.seed if seed is None else seed,
         data_file=data,
         options=given if other_method else {**base.options, **given},
         protocol={**base.protocol, **_given(protocol)},
         solver=solver or base.solver,
         threads=base.threads if threads is None else threads,
+        train_seed=base.train_seed if train_seed is None else train_seed,
         time_limit=time_limit,
     )
     same_data = like is not None and not (settings or n is not None or seed is not None)
@@ -128,3 +137,9 @@ def run(
 
 def _given(flags: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if value is not None}
+
+
+def _kept(settings: Mapping[str, Any], data: Path | None) -> dict[str, Any]:
+    from dglbench.data.own import Own
+
+    return {k: v for k, v in settings.items() if data is None or k in Own.open_settings}

@@ -48,7 +48,7 @@ class Setting:
     @property
     def name(self) -> str:
         """A short name such as ``matching-50``."""
-        return setting_name(self.task, {"n": self.settings.n})
+        return setting_name(self.task, options.as_dict(self.settings))
 
 
 @dataclass(frozen=True)

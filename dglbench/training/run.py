@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dglbench.data.dataset_file import dataset_digest, read_dataset
-from dglbench.data.source import identify
+from dglbench.data.source import identify, read_file
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_method, find_task
 from dglbench.runs.record import Identity, RunRecord
@@ -17,7 +16,7 @@ from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
-from dglbench.training.warm_start import load_or_train
+from dglbench.training.warm_start import fresh_predictor, load_or_train
 
 __all__ = ["RunPlace", "RunRequest", "like", "run_once"]
 
@@ -26,7 +25,8 @@ __all__ = ["RunPlace", "RunRequest", "like", "run_once"]
 class RunRequest:
     """A run as a user asks for it; what is left open is filled in by `resolve`."""
 
-    task: str
+    task: str | None
+    """None where a dataset file says it."""
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 25
@@ -35,6 +35,7 @@ class RunRequest:
     protocol: Mapping[str, Any] = field(default_factory=dict)
     solver: str = "ortools"
     threads: int = 1
+    train_seed: int = 0
     time_limit: float | None = None
 
 
@@ -58,6 +59,7 @@ def like(folder: Path) -> RunRequest:
         protocol=identity.protocol,
         solver=identity.solver,
         threads=identity.threads,
+        train_seed=identity.train_seed,
     )
 
 
@@ -85,7 +87,11 @@ def run_once(
     warm_start = None
     if spec.protocol.warm_start:
         task = find_task(spec.data.task)
-        warm_start = load_or_train(task, loaded.dataset, spec.protocol, out, spec.data_digest)
+        warm_start = load_or_train(
+            task, loaded.dataset, spec.protocol, out, spec.data_digest, spec.train_seed
+        )
+    else:  # a predictor that does not fit is refused before there is a run to fail
+        fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
     output = train(
         spec,
         loaded.dataset,
@@ -99,16 +105,17 @@ def run_once(
 
 def _resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
     """Check the request; a dataset file is read once, and what was hashed is trained on."""
-    task, loaded = find_task(request.task), None
+    loaded = None
     if request.data_file is None:
+        task = find_task(request.task or "")
         data = resolve_data(task, request.settings, request.seed)
         digest = identify(data)
     else:
-        dataset = read_dataset(request.data_file)
-        data, digest = dataset.spec, dataset_digest(dataset)
-        if data.task != request.task:
+        dataset, digest = read_file(request.data_file, request.settings)
+        data, task = dataset.spec, find_task(dataset.spec.task)
+        if request.task not in (None, data.task):
             raise OptionError(
-                f"{request.data_file} holds {data.task} data; train {data.task} on it."
+                f"{request.data_file} holds {data.task} data; leave out {request.task}."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
     spec = resolve_run(
@@ -119,6 +126,7 @@ def _resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
         solver=request.solver,
         threads=request.threads,
         data_digest=digest,
+        train_seed=request.train_seed,
     )
     return spec, loaded
 
