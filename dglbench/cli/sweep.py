@@ -27,6 +27,16 @@ def run(
     seeds: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Data seeds.  [default: the paper's]")
     ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Dataset file to run on; repeat for several.", show_default=False
+        ),
+    ] = None,
+    train_seeds: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Seeds of initial weights and batches.  [default: 0]"),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -126,6 +136,8 @@ def run(
         "methods": methods,
         "tasks": tasks,
         "seeds": seeds,
+        "data": [str(path) for path in data] if data else None,
+        "train_seeds": train_seeds,
         "search": search,
         "solver": solver,
         "threads": threads,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dglbench.data.source import load_dataset
+from dglbench.data.own import Own
+from dglbench.data.source import is_bundled, load_dataset
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.solvers import make_solver
@@ -20,6 +21,7 @@ from dglbench.sweep.search import Group, GroupSearch, make_groups
 from dglbench.sweep.survey import Survey, needs_run, read_state
 from dglbench.sweep.wishes import Wishes, from_file, from_preset
 from dglbench.training.spec import RunSpec
+from dglbench.training.warm_start import fresh_predictor
 
 __all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
 
@@ -100,5 +102,7 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
 
 
 def _check_data(spec: RunSpec) -> None:
-    dataset = load_dataset(spec.data, spec.data_digest)
-    make_solver(spec.solver, find_task(spec.data.task), dataset.problem)
+    task, dataset = find_task(spec.data.task), load_dataset(spec.data, spec.data_digest)
+    make_solver(spec.solver, task, dataset.problem)
+    if not (is_bundled(task) or spec.data.task == Own.name):  # those two need no torch to be known
+        fresh_predictor(task, dataset)
