@@ -94,7 +94,7 @@ def plugins(group: str) -> tuple[Plugin, ...]:
         elif other.origin != origin:  # equal: one distribution seen twice on the path
             error = f"the name is taken by {other.origin}"
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
-    found |= _registered[group]
+    found |= _registered.get(group, {})
     return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
 
 

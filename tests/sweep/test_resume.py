@@ -164,12 +164,12 @@ def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_failing_warm_start_fails_its_runs_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dglbench.sweep.executors import in_process
+    from dglbench.sweep import jobs
 
     def broken(*arguments: Any) -> Any:
         raise RuntimeError("no predictor today")
 
-    monkeypatch.setattr(in_process, "train_warm_start", broken)
+    monkeypatch.setattr(jobs, "train_warm_start", broken)
     outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent())
     assert outcome.counts == {"done": 1, "failed": 3}
     status = read_record(next(tmp_path.glob("*-spo-*"))).status
