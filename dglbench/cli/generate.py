@@ -28,6 +28,14 @@ def run(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Task setting.")
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Dataset file.  [default: a telling name in data/]"),
@@ -44,9 +52,12 @@ def run(
     """Generate a dataset, write it as Parquet and show what it is like."""
     from dglbench import options
     from dglbench.data import summary as data_summary
+    from dglbench.data.checks import make_dataset
+    from dglbench.plugin_files import load_plugins
     from dglbench.plugins import find_task
     from dglbench.training.resolve import resolve_data
 
+    load_plugins(plugin or [])
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
     if n is not None:
         if "n" in settings:
@@ -63,7 +74,7 @@ def run(
         raise DatasetError(f"{path} is a folder; give --out a file name.")
 
     with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
-        dataset = source.generate(spec.settings, spec.seed)
+        dataset = make_dataset(source, spec.settings, spec.seed)
         tracker.advance()
     existed = store_dataset(dataset, path, force=force)
     if plot is not None:

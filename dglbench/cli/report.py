@@ -50,6 +50,14 @@ def run(
             help="png, svg or pdf for figures; md, csv or tex for tables; repeat for both.",
         ),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -61,6 +69,10 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Draw figures, tables and a page from the logs; without options, the leaderboard."""
+    if plugin:
+        from dglbench.plugin_files import load_plugins
+
+        load_plugins(plugin)
     figures, tables = _figure_names(figure or []), _table_names(table or [])
     nothing_asked = not (figures or tables or claims or claims_file or html)
     if nothing_asked:

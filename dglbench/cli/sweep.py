@@ -48,6 +48,14 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="TOML file; options given here win over it."),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     search: Annotated[
         str | None, typer.Option(help="How the search space is tried: full or halving.")
     ] = None,
@@ -138,6 +146,7 @@ def run(
         "seeds": seeds,
         "data": [str(path) for path in data] if data else None,
         "train_seeds": train_seeds,
+        "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "solver": solver,
         "threads": threads,

@@ -74,6 +74,14 @@ def run(
     time_limit: Annotated[
         float | None, typer.Option(help="Stop the run after this many seconds.")
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where runs are written.")] = Path("results"),
     force: Annotated[bool, typer.Option("--force", help="Redo a run that exists.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -84,10 +92,12 @@ def run(
     """
     from dglbench import options
     from dglbench.cli.run_display import live_run, show_run
+    from dglbench.plugin_files import load_plugins
     from dglbench.runs.store import read_record
     from dglbench.training.run import RunRequest, run_once
     from dglbench.training.run import like as request_like
 
+    load_plugins(plugin or [])
     flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
     settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
     if n is not None and "n" in settings:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dglbench.data.own import Own
 from dglbench.data.source import is_bundled, load_dataset
+from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.solvers import make_solver
@@ -89,6 +90,9 @@ class Plan:
 def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
     """Resolve and check a sweep; what the flags leave open comes from the file, then the preset."""
     file = from_file(config) if config else None
+    if config and file:
+        load_plugins(located(file.plugins or (), config.parent))
+    load_plugins(map(Path, flags.plugins or ()))
     base = from_preset(preset or (file.preset if file and file.preset else "paper"))
     return make_plan(resolve_sweep([base, *([file] if file else []), flags]), out)
 
