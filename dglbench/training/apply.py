@@ -135,10 +135,12 @@ def _dataset(identity: Identity, task: Task, folder: Path, path: Path | None) ->
         return load_dataset(spec, identity.data_digest)
     chosen = {name: identity.settings[name] for name in task.open_settings}
     found = read_file(path, chosen)
-    if found.digest != identity.data_digest and found.dataset.spec != spec:
+    by_content = identity.data_digest is not None
+    same = found.digest == identity.data_digest if by_content else found.dataset.spec == spec
+    if not same:
         raise RunError(
-            f"{path} is not what {folder} was trained on (content {found.digest[:12]}, not "
-            f"{str(identity.data_digest)[:12]})."
+            f"{path} is not what {folder} was trained on (it holds {found.dataset.spec.full_name}, "
+            f"content {found.digest[:12]})."
         )
     return found.dataset
 
