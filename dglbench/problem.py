@@ -1,191 +1,411 @@
-"""The one problem that every task is cast into (the paper's Problem 1).
+"""The one problem that every task is cast into (the paper's Problem 1, and what it leaves out).
 
-    maximise  y·x   subject to   A x ≤ b            (global rows)
+    maximise  y·x   subject to   A x ≤ b on some global rows, A x = b on the others
                                  Σ_{i∈g} x_i = 1    (pick one option in every group g)
                                  x binary
 
-Coefficients, decisions and scores travel as arrays of shape (K, G, S): K
-instances that share A, b and the groups, G groups, S options a group. Ragged
-groups are padded to S options and masked.
+Values, decisions and scores travel as arrays of shape (K, G, S): K instances, G
+groups, S options a group. Ragged groups are padded to S options and masked.
+Instances share A and the groups; b and the mask may differ by instance.
+
+What is predicted are parameters p, in the task's own sense and unit, of the
+shape of the labels. `Problem.values` is the one border between them and what is
+maximised: y = ±(y₀ + B p), minus where the task minimises.
 """
 
+from __future__ import annotations
+
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import ProblemError
+from dglbench.problem_checks import check_feasible, check_mask, check_parts, extremes
+from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave, recognise
+from dglbench.structure.matrices import in_some_instance, mask_or_all, picks, sparse_rows
+from dglbench.value_map import ValueMap
 
-__all__ = ["Array", "Mask", "Problem"]
+__all__ = ["Array", "Mask", "Problem", "Sense"]
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Sense = Literal["maximise", "minimise"]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Constraints shared by all instances of a dataset; all that solvers and methods see."""
+    """Constraints of all instances of a dataset; all that solvers and methods see.
 
-    A: Array
-    """(M, G, S): what each option uses of each global row; 0 on padding."""
+    Make one with `build`, `assignment`, `knapsack`, `top_k` or `paths`.
+    """
+
+    structure: Structure
+    """A, by what can be done with it; never a dense array of (rows, groups, options)."""
     b: Array
-    """(M,): how much there is."""
+    """(M,), or (K, M) where it differs by instance: how much there is."""
+    equality: Mask
+    """(M,): rows that must be met exactly; their multipliers have either sign."""
     mask: Mask
-    """(G, S): which options exist."""
+    """(G, S), or (K, G, S) where it differs by instance: which options exist."""
     predicted: Mask
-    """(G, S): which options have a value to predict; the others, such as *leave*, are known."""
+    """(G, S): options whose value is predicted; the others, such as *leave*, are known."""
+    value_map: ValueMap
+    """From parameters to option values, before the sign of the sense."""
+    sense: Sense = "maximise"
 
     @classmethod
     def build(
         cls,
-        A: npt.ArrayLike,
+        A: Any,
         b: npt.ArrayLike,
         mask: npt.ArrayLike | None = None,
         predicted: npt.ArrayLike | None = None,
-    ) -> "Problem":
-        """Check the parts and put them together; options exist and are predicted by default."""
-        rows = np.array(A, dtype=np.float64)  # copies: what is shared is made read-only below
-        if rows.ndim != 3:
-            raise ProblemError(f"A must have shape (rows, groups, options), got {rows.shape}.")
-        shape = rows.shape[1:]
-        exists = np.ones(shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
-        uncertain = exists if predicted is None else np.array(predicted, dtype=bool)
-        problem = cls(rows, np.array(b, dtype=np.float64), exists, uncertain)
+        *,
+        equality: npt.ArrayLike | bool = False,
+        sense: Sense = "maximise",
+        groups: int | None = None,
+        parameters: Any = None,
+        known: npt.ArrayLike | None = None,
+    ) -> Problem:
+        """Check the parts and put them together; options exist and are predicted by default.
+
+        A is an array (rows, groups, options), or a matrix (rows, groups · options), dense or
+        scipy sparse, with ``groups`` or ``mask`` to tell the shape. ``equality`` says which rows
+        are exact (one truth for all, or one a row). ``parameters`` is B, a matrix of groups ·
+        options rows and a column a parameter; without it labels are option values.
+        ``known`` is y₀, (groups, options).
+        """
+        matrix, shape = sparse_rows(A, groups, mask)
+        exists = mask_or_all(mask, shape)
+        check_mask(exists, shape)
+        shared = in_some_instance(exists)
+        if (~shared.ravel())[matrix.indices].any():
+            raise ProblemError("A must be 0 on options that do not exist (padding).")
+        structure = recognise(matrix, *shape, shared)
+        return cls._of(
+            structure, b, exists, predicted, equality, sense, ValueMap(shape, parameters, known)
+        )
+
+    @classmethod
+    def assignment(
+        cls,
+        groups: int,
+        capacities: npt.ArrayLike,
+        *,
+        exactly: npt.ArrayLike | bool = False,
+        absent: bool = False,
+        mask: npt.ArrayLike | None = None,
+        predicted: npt.ArrayLike | None = None,
+        sense: Sense = "maximise",
+        parameters: Any = None,
+        known: npt.ArrayLike | None = None,
+    ) -> Problem:
+        """Send each of ``groups`` individuals to one location; heads there ≤ its capacity.
+
+        ``exactly`` makes capacities demands that must be met. ``absent`` adds a last option
+        that uses nothing and is worth 0, for individuals who are missing from some instances:
+        give those, by `vary`, a mask with that option alone.
+        """
+        locations = int(np.asarray(capacities).shape[-1])
+        shape = (groups, locations + absent)
+        exists = mask_or_all(mask, shape)
+        if predicted is None and parameters is None and absent:
+            predicted = np.broadcast_to(np.arange(shape[1]) < locations, shape)
+        return cls._of(
+            ColumnSums(locations, *shape),
+            capacities,
+            exists,
+            predicted,
+            exactly,
+            sense,
+            ValueMap(shape, parameters, known),
+        )
+
+    @classmethod
+    def knapsack(
+        cls,
+        weights: npt.ArrayLike,
+        capacity: npt.ArrayLike,
+        *,
+        exactly: bool = False,
+        mask: npt.ArrayLike | None = None,
+        sense: Sense = "maximise",
+    ) -> Problem:
+        """Take items within one or several capacities; labels are item values, (items,).
+
+        ``weights`` are (items,) or (rows, items). The options are *take* and *leave*, which is
+        worth 0 and uses nothing.
+        """
+        table = np.atleast_2d(np.array(weights, dtype=np.float64))
+        if table.ndim != 2:
+            raise ProblemError(f"weights must be (items,) or (rows, items), got {table.shape}.")
+        shape = (table.shape[1], 2)
+        return cls._of(
+            TakeLeave(table),
+            np.atleast_1d(np.array(capacity, dtype=np.float64)),
+            mask_or_all(mask, shape),
+            None,
+            exactly,
+            sense,
+            ValueMap(shape, picks(2 * np.arange(shape[0]), 2 * shape[0])),
+        )
+
+    @classmethod
+    def top_k(
+        cls, items: int, k: int, *, exactly: bool = True, sense: Sense = "maximise"
+    ) -> Problem:
+        """Take k of the items (at most k unless ``exactly``); labels are item values, (items,)."""
+        return cls.knapsack(np.ones(items), k, exactly=exactly, sense=sense)
+
+    @classmethod
+    def paths(
+        cls,
+        edges: npt.ArrayLike,
+        source: int,
+        sink: int,
+        *,
+        nodes: int | None = None,
+        sense: Sense = "minimise",
+    ) -> Problem:
+        """Go from source to sink along edges (from node, to node); labels are edge costs, (E,).
+
+        Every node but the sink picks an outgoing edge or *not visited* (the last option, worth
+        0; the source has none), and what flows into a node flows out of it. On a graph with
+        cycles an optimum may also go round cycles that pay, apart from the path.
+        """
+        pairs = np.array(edges, dtype=np.intp)
+        if nodes is None:
+            nodes = max(int(pairs.max(initial=0)), source, sink) + 1
+        structure = Paths(pairs, source, sink, nodes)
+        shape = (structure.groups, structure.options)
+        return cls._of(
+            structure,
+            np.zeros(structure.rows),
+            structure.mask.copy(),
+            None,
+            True,
+            sense,
+            ValueMap(shape, picks(structure.option_of, structure.groups * structure.options)),
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        structure: Structure,
+        b: npt.ArrayLike,
+        mask: Mask,
+        predicted: npt.ArrayLike | None,
+        equality: npt.ArrayLike | bool,
+        sense: Sense,
+        value_map: ValueMap,
+    ) -> Problem:
+        shared = in_some_instance(mask)
+        if predicted is None:
+            uncertain = shared & value_map.touched
+        elif value_map.matrix is not None:
+            raise ProblemError("give either predicted or parameters: parameters say it already.")
+        else:
+            uncertain = np.array(predicted, dtype=bool)
+        exact = np.array(equality, dtype=bool)
+        if exact.ndim == 0:
+            exact = np.full(structure.rows, bool(exact))
+        problem = cls(
+            structure, np.array(b, dtype=np.float64), exact, mask, uncertain, value_map, sense
+        )
         problem._check()
-        for array in (problem.A, problem.b, problem.mask, problem.predicted):
-            array.setflags(write=False)
         return problem
 
     @property
     def rows(self) -> int:
         """M, the number of global rows."""
-        return int(self.A.shape[0])
+        return self.structure.rows
 
     @property
     def groups(self) -> int:
         """G, the number of groups."""
-        return int(self.A.shape[1])
+        return self.structure.groups
 
     @property
     def options(self) -> int:
         """S, the number of options a group, padding included."""
-        return int(self.A.shape[2])
+        return self.structure.options
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(G, S), the shape of one decision."""
+        return self.groups, self.options
+
+    @property
+    def size(self) -> int:
+        """G · S, the numbers in one decision."""
+        return self.groups * self.options
+
+    @property
+    def label_shape(self) -> tuple[int, ...]:
+        """The shape of one instance's labels and predictions: (G, S) or (P,)."""
+        return self.value_map.label_shape
+
+    @property
+    def ever(self) -> Mask:
+        """(G, S): the options that exist in some instance."""
+        return in_some_instance(self.mask)
+
+    @property
+    def varies(self) -> bool:
+        """Whether b or the mask differ by instance."""
+        return self.b.ndim == 2 or self.mask.ndim == 3
+
+    @property
+    def instances(self) -> int | None:
+        """K where b or the mask differ by instance, None where all share them."""
+        if self.b.ndim == 2:
+            return len(self.b)
+        return len(self.mask) if self.mask.ndim == 3 else None
+
+    @property
+    def matrix(self) -> Any:
+        """A as a scipy CSR array of shape (M, G·S)."""
+        return self.structure.matrix
 
     @cached_property
     def flat_A(self) -> Array:  # noqa: N802 - the paper's name
-        """A as a (M, G·S) matrix."""
-        return self.A.reshape(self.rows, -1)
+        """A as a dense (M, G·S) matrix, for small problems only; 0 on padding."""
+        dense: Array = self.matrix.toarray()
+        dense *= self.ever.ravel()
+        dense.setflags(write=False)
+        return dense
+
+    @property
+    def A(self) -> Array:  # noqa: N802 - the paper's name
+        """A as a dense (M, G, S) array, for small problems only."""
+        return self.flat_A.reshape(self.rows, *self.shape)
 
     def usage(self, x: Array) -> Array:
         """A x for decisions of shape (K, G, S), as (K, M)."""
-        used: Array = x.reshape(len(x), -1) @ self.flat_A.T
-        return used
+        return self.structure.usage(x)
 
     @cached_property
     def most_use(self) -> Array:
         """(M,): the most of each row that any choice of one option a group can use."""
-        most: Array = np.where(self.mask, self.A, -np.inf).max(axis=2).sum(axis=1)
-        return most
+        return extremes(self, self.ever)[1]
 
     def prices(self, duals: Array) -> Array:
         """Aᵀλ for duals of shape (K, M), as (K, G, S): what each option costs at those prices."""
-        return (duals @ self.flat_A).reshape(len(duals), self.groups, self.options)
+        return self.structure.prices(duals)
 
-    def pack(self, values: Array) -> Array:
-        """Keep only the predicted options: (K, G, S) to (K, P)."""
-        packed: Array = values[:, self.predicted]
+    def curvature(self, soft: Array) -> Array:
+        """A J Aᵀ for soft decisions (K, G, S), as (K, M, M); see `Structure.curvature`."""
+        return self.structure.curvature(soft)
+
+    @overload
+    def values(self, parameters: Array, scale: float = 1.0) -> Array: ...
+    @overload
+    def values(self, parameters: Any, scale: float = 1.0) -> Any: ...
+    def values(self, parameters: Any, scale: float = 1.0) -> Any:
+        """Return what is maximised, (K, G, S): ±(y₀ + B p) / scale for labels or predictions p.
+
+        This is the only place where a task's sense turns into a sign. Numpy or torch; the
+        gradient flows through.
+        """
+        values = self.value_map.values(parameters)
+        divisor = scale if self.sense == "maximise" else -scale
+        return values if divisor == 1.0 else values / divisor
+
+    def objective(self, values: Array, x: Array) -> Array:
+        """Return what decisions are worth, (K,), in the task's own sense, for maximised values."""
+        worth: Array = (values * x).sum(axis=(1, 2))
+        return worth if self.sense == "maximise" else -worth
+
+    @property
+    def counted(self) -> Mask:
+        """Which labels count for the mean squared error: (G, S), (K, G, S) or (P,).
+
+        Parameters always do; option values do where they are predicted and exist.
+        """
+        if self.value_map.matrix is not None:
+            return np.ones(self.label_shape, dtype=bool)
+        return self.predicted & self.mask
+
+    def pack(self, labels: Array) -> Array:
+        """Keep only what is predicted: (K, G, S) or (K, P) to (K, P)."""
+        if self.value_map.matrix is not None:
+            return labels
+        packed: Array = labels[:, self.predicted]
         return packed
 
     def unpack(self, packed: Array) -> Array:
-        """Put predicted values back in their places, 0 elsewhere: (K, P) to (K, G, S)."""
-        values = np.zeros((len(packed), self.groups, self.options))
-        values[:, self.predicted] = packed
-        return values
+        """Put what is predicted back in its place, 0 elsewhere: (K, P) to the labels' shape."""
+        if self.value_map.matrix is not None:
+            return packed
+        labels = np.zeros((len(packed), *self.shape))
+        labels[:, self.predicted] = packed
+        return labels
+
+    def take(self, rows: Any) -> Problem:
+        """Return the problem of these instances only; itself where all instances share it."""
+        if not self.varies:
+            return self
+        chosen = np.asarray(rows)
+        return dataclasses.replace(
+            self,
+            b=self.b[chosen] if self.b.ndim == 2 else self.b,
+            mask=self.mask[chosen] if self.mask.ndim == 3 else self.mask,
+        )
+
+    def vary(self, *, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
+        """Return this problem with a b (K, M) or a mask (K, G, S) of each instance's own."""
+        problem = dataclasses.replace(
+            self,
+            b=self.b if b is None else np.array(b, dtype=np.float64),
+            mask=self.mask if mask is None else np.array(mask, dtype=bool),
+        )
+        problem._check()
+        return problem
 
     def _check(self) -> None:
-        A, b = self.A, self.b
-        shape = A.shape[1:]
-        if min(A.shape) < 1:
-            raise ProblemError(
-                f"a problem needs at least one row, group and option, got A of shape {A.shape}."
-            )
-        if b.shape != (A.shape[0],):
-            raise ProblemError(f"b must have one entry a row of A ({A.shape[0]}), got {b.shape}.")
-        for name, array in (("mask", self.mask), ("predicted", self.predicted)):
-            if array.shape != shape:
-                raise ProblemError(
-                    f"{name} must have shape (groups, options) = {shape}, got {array.shape}."
-                )
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
-        if (self.predicted & ~self.mask).any():
-            raise ProblemError("an option that does not exist cannot be predicted.")
-        if A[:, ~self.mask].any():
-            raise ProblemError("A must be 0 on options that do not exist (padding).")
-        empty = np.flatnonzero(~self.mask.any(axis=1))
-        if empty.size:
-            raise ProblemError(f"group {empty[0]} has no option; every group needs at least one.")
-        self._check_feasible()
-
-    def _check_feasible(self) -> None:
-        """Refuse constraints that no choice of one option a group can meet."""
-        least = np.where(self.mask, self.A, np.inf).min(axis=2).sum(axis=1)
-        tolerance = 1e-9 * np.maximum(1.0, np.abs(self.b))
-        short = np.flatnonzero(least > self.b + tolerance)
-        if short.size:
-            row = short[0]
-            raise ProblemError(
-                f"row {row} cannot be met: any choice uses at least {least[row]:g}, but only "
-                f"{self.b[row]:g} is there; raise its capacity."
-            )
-        if self.rows > 1 and not self._relaxation_feasible():
-            raise ProblemError(
-                "the capacities cannot all be met at once: no choice of one option a group "
-                f"fits b = {np.array2string(self.b, threshold=8)}; raise the total capacity."
-            )
-
-    def _relaxation_feasible(self) -> bool:
-        """Ask an LP whether the pick-one and global rows can hold together."""
-        # A choice by least total use settles nearly every problem without a solver.
-        total = np.where(self.mask, self.A.sum(axis=0), np.inf)
-        if (
-            np.take_along_axis(self.A, total.argmin(axis=1)[None, :, None], axis=2).sum(axis=(1, 2))
-            <= self.b
-        ).all():
-            return True
-        if self.is_assignment and self.mask.all():
-            return bool(self.b.clip(0, self.groups).astype(np.int64).sum() >= self.groups)
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, eye_array, kron
-
-        pick_one = kron(eye_array(self.groups), np.ones((1, self.options)))
-        bounds = [(0.0, 1.0 if exists else 0.0) for exists in self.mask.ravel()]
-        answer = linprog(
-            np.zeros(self.mask.size),
-            A_ub=csr_array(self.flat_A),
-            b_ub=self.b,
-            A_eq=pick_one,
-            b_eq=np.ones(self.groups),
-            bounds=bounds,
-            method="highs",
-        )
-        return bool(answer.status == 0)
+        check_parts(self)
+        check_feasible(self)
+        for array in (self.b, self.equality, self.mask, self.predicted, self.matrix.data):
+            array.setflags(write=False)
 
     @cached_property
     def is_assignment(self) -> bool:
-        """Whether option j of every group uses one unit of row j and nothing else."""
-        if self.rows != self.options:
-            return False
-        unit = np.eye(self.rows)[:, None, :] * self.mask[None]
-        return bool((unit == self.A).all())
+        """Whether option j of every group uses one unit of row j, and others nothing."""
+        return isinstance(self.structure, ColumnSums)
 
     @cached_property
     def is_knapsack(self) -> bool:
-        """Whether there is one row and every group is *take* (weight ≥ 0) or *leave* (weight 0)."""
+        """Whether there is one ≤ row and groups are *take* (weight ≥ 0) or *leave* (weight 0)."""
+        structure = self.structure
         return (
-            self.rows == 1
-            and self.options == 2
-            and bool(self.mask.all())
-            and bool((self.A[0, :, 1] == 0).all() and (self.A[0, :, 0] >= 0).all())
+            isinstance(structure, TakeLeave)
+            and self.rows == 1
+            and not self.equality.any()
+            and bool(self.mask[..., 1].all())
+            and bool((structure.weights >= 0).all())
         )
+
+    @cached_property
+    def is_top_k(self) -> bool:
+        """Whether the one row counts what is taken, exactly or at most a whole number k."""
+        return (
+            isinstance(self.structure, TakeLeave)
+            and self.rows == 1
+            and bool((self.structure.weights == 1.0).all())
+            and bool((self.b == np.floor(self.b)).all())
+        )
+
+    @cached_property
+    def is_path(self) -> bool:
+        """Whether decisions are paths through a directed graph."""
+        return isinstance(self.structure, Paths)
+
+    @cached_property
+    def is_integral(self) -> bool:
+        """Whether vertices of the relaxation are known to be integer, whatever the values."""
+        whole = bool((self.b == np.floor(self.b)).all())
+        return self.is_path or self.is_top_k or (self.is_assignment and whole)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench import options
-from dglbench.errors import OptionError
+from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array, Problem
 
 if TYPE_CHECKING:
@@ -91,9 +91,26 @@ class Dataset:
     features: Array
     """(K, …): predictor inputs, not standardised."""
     labels: Array
-    """(K, G, S): true values; 0 where the problem predicts nothing."""
+    """(K, G, S): true values, 0 where the problem predicts nothing; or (K, P) parameters.
+
+    In the task's own sense and unit: costs stay costs. `Problem.values` turns them into what
+    is maximised.
+    """
     split: npt.NDArray[np.int8]
     """(K,): index into `SPLITS`."""
+
+    def __post_init__(self) -> None:
+        expected = self.problem.label_shape
+        if self.labels.shape[1:] != expected:
+            raise DatasetError(
+                f"labels must have shape (instances, {', '.join(map(str, expected))}), "
+                f"got {self.labels.shape}."
+            )
+        if self.problem.instances not in (None, len(self.labels)):
+            raise DatasetError(
+                f"the problem speaks of {self.problem.instances} instances, the labels of "
+                f"{len(self.labels)}; both need one entry an instance."
+            )
 
     def rows(self, split: str) -> npt.NDArray[np.intp]:
         """Return the instances of one split, in order."""
@@ -133,11 +150,14 @@ class Task(ABC):
 
     @abstractmethod
     def problem(self, settings: Any, constants: Mapping[str, Any]) -> Problem:
-        """Build the problem from the settings and a dataset's constants."""
+        """Build the problem from the settings and a dataset's constants.
+
+        What differs by instance is added by `generate`, with `Problem.vary`.
+        """
 
     @abstractmethod
     def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build an untrained predictor from features to values of shape (K, G, S), in label units.
+        """Build an untrained predictor from features to predictions in the labels' shape and unit.
 
         It standardises its inputs with the train split's statistics itself.
         """
@@ -150,9 +170,15 @@ class Task(ABC):
         """Say where each predicted value lives, or None if there is nothing to draw."""
         return None
 
-    def batched_solver(self, problem: Problem) -> Solver | None:
-        """Return a solver vectorised over instances, if the structure allows one."""
+    def remark(self, settings: Any) -> str | None:
+        """Say what a reader of a plan should know of this data, None if it speaks for itself."""
         return None
+
+    def batched_solver(self, problem: Problem) -> Solver | None:
+        """Return a solver vectorised over instances, if the problem's structure allows one."""
+        from dglbench.solvers.batched import batched_solver
+
+        return batched_solver(problem)
 
     def parse_settings(self, given: Mapping[str, Any]) -> Any:
         """Check settings given as values or text."""

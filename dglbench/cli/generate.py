@@ -16,17 +16,34 @@ if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
-__all__ = ["default_path", "describe_dataset", "render_summary", "run", "store_dataset"]
+__all__ = [
+    "EXAMPLES",
+    "default_path",
+    "describe_dataset",
+    "render_summary",
+    "run",
+    "store_dataset",
+]
+
+EXAMPLES = (
+    "dglbench generate matching-50 --seed 25",
+    "dglbench generate knapsack-24 --set source=semo --plot prices.png",
+)
+
+_SUFFIXES = (".parquet", ".pq", "")
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="Task to generate; see dglbench list.")],
+    task: Annotated[str, typer.Argument(help="Task or setting, such as matching-50; see list.")],
     n: Annotated[
         int | None, typer.Option(metavar="N", help="Size of an instance.  [default: the task's]")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Data seed.")] = 25,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Task setting.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Task setting; repeat.  [default: the task's]"
+        ),
     ] = None,
     plugin: Annotated[
         list[Path] | None,
@@ -42,7 +59,9 @@ def run(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the labels too: .png, .svg or .pdf."),
+        typer.Option(
+            metavar="FILE", help="Draw the labels too: .png, .svg or .pdf.  [default: none]"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     force: Annotated[
@@ -54,8 +73,8 @@ def run(
     from dglbench.data import summary as data_summary
     from dglbench.data.checks import make_dataset
     from dglbench.plugin_files import load_plugins
-    from dglbench.plugins import find_task
-    from dglbench.training.resolve import resolve_data
+    from dglbench.runs.out_folder import check_file
+    from dglbench.training.resolve import named_setting, resolve_data
 
     load_plugins(plugin or [])
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
@@ -63,15 +82,19 @@ def run(
         if "n" in settings:
             raise OptionError("n is given twice, by --n and by --set; leave one out.")
         settings["n"] = n
-    source = find_task(task)
+    source, settings = named_setting(task, settings)
     spec = resolve_data(source, settings, seed)
     path = out or default_path(spec)
     if plot is not None:
         from dglbench.data.plot import check_plot
 
         check_plot(source, spec.settings, plot)
-    if path.is_dir():
-        raise DatasetError(f"{path} is a folder; give --out a file name.")
+    check_file(path)
+    if path.suffix not in _SUFFIXES:
+        raise DatasetError(
+            f"a dataset file is Parquet, and {path} is named {path.suffix}; give --out a name such "
+            f"as {path.with_suffix('.parquet')}."
+        )
 
     with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
         dataset = make_dataset(source, spec.settings, spec.seed)
@@ -99,7 +122,8 @@ def store_dataset(dataset: Dataset, path: Path, *, force: bool) -> bool:
     from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
 
     if path.exists():
-        if stored_digest(path) == dataset_digest(dataset):
+        # A file of format 1 holds the same data under another digest.
+        if stored_digest(path) in {dataset_digest(dataset, version) for version in (1, 2)}:
             console.note(f"{path} holds this dataset already; it is left as it is.")
             return True
         if not force:
@@ -148,7 +172,7 @@ def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path 
         [
             ("shape", _shape(summary)),
             (
-                "optimal value",
+                "optimal value" if summary.sense == "maximise" else "least cost",
                 f"mean {summary.optimal_value_mean:.5g}, sd {summary.optimal_value_sd:.4g}{over}",
             ),
             (

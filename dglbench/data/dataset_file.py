@@ -1,10 +1,14 @@
 """The dataset file: one Parquet row per instance, whole and checked or refused.
 
 Columns ``instance, split, features, labels``; the last two are flattened lists,
-labels of predicted options only. Under the schema metadata key ``dglbench`` stands
-a JSON with the format version, task, settings, seed, shapes, constants (weights
-or capacities) and a digest of all of that and of every column. A second key holds
-a seal over every byte of the file, so nothing can change unseen.
+labels of what is predicted only, in the task's own sense and unit. Where b or the
+mask differ by instance, columns ``b`` (a number a row) and ``mask`` (a truth an
+option, group after group) hold them. Under the schema metadata key ``dglbench``
+stands a JSON with the format version, task, settings, seed, shapes, sense, constants
+(weights or capacities) and a digest of all of that and of every column. A second key
+holds a seal over every byte of the file, so nothing can change unseen.
+
+Format 1 (dglbench 0.1) has neither sense nor the columns of instances; it is still read.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dglbench import options
 from dglbench.atomic import atomic_path
@@ -30,16 +36,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT_VERSION", "dataset_digest", "read_dataset", "stored_digest", "write_dataset"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+_READABLE = (1, 2)
 
 _KEY = b"dglbench"
 _COLUMNS = ("instance", "split", "features", "labels")
+_VARYING = ("b", "mask")
 _BATCH_BYTES = 64_000_000  # what is copied at a time, on writing, reading and hashing
 
 
-def dataset_digest(dataset: Dataset) -> str:
-    """Return the sha256 of a dataset's content: equal digests, equal data."""
-    return _digest(_document(dataset), dataset)
+def dataset_digest(dataset: Dataset, version: int = FORMAT_VERSION) -> str:
+    """Return the sha256 of a dataset's content: equal digests, equal data.
+
+    ``version`` is the format whose digest is wanted: a file of format 1 holds another.
+    """
+    return _digest(_document(dataset, version), dataset)
 
 
 def write_dataset(dataset: Dataset, path: Path) -> str:
@@ -49,12 +60,17 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
 
     document = _document(dataset)
     document["digest"] = _digest(document, dataset)
+    varying = _varying(dataset)
     schema = pa.schema(
         [
             pa.field("instance", pa.int64(), nullable=False),
             pa.field("split", pa.string(), nullable=False),
             pa.field("features", pa.list_(pa.float64()), nullable=False),
             pa.field("labels", pa.list_(pa.float64()), nullable=False),
+            *(
+                pa.field(name, pa.list_(pa.from_numpy_dtype(part.dtype)), nullable=False)
+                for name, part in varying.items()
+            ),
         ]
     )
     names = pa.array(SPLITS)
@@ -75,6 +91,7 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
                         split.cast(pa.string()),
                         _lists(dataset.features[rows]),
                         _lists(dataset.problem.pack(dataset.labels[rows])),
+                        *(_lists(part[rows]) for part in varying.values()),
                     ]
                     writer.write_batch(
                         pa.record_batch(columns, schema=schema), row_group_size=len(split)
@@ -130,9 +147,10 @@ def _read(path: Path) -> Dataset:
             )
         labels = dataset.problem.pack(dataset.labels[:0])
         widths = {"features": math.prod(dataset.features.shape[1:]), "labels": labels.shape[1]}
+        varying = _room_for_instances(document, dataset)
         start = 0
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=list(_COLUMNS))
+            table = file.read_row_group(group, columns=[*_COLUMNS, *varying])
             rows = slice(start, start + len(table))
             dataset.split[rows] = _splits(path, table, start)
             for name, width in widths.items():
@@ -141,7 +159,13 @@ def _read(path: Path) -> Dataset:
                     dataset.labels[rows] = dataset.problem.unpack(values)
                 else:
                     dataset.features[rows] = values.reshape(-1, *dataset.features.shape[1:])
+            for name, part in varying.items():
+                width = math.prod(part.shape[1:])
+                found = _values(path, table.column(name), name, width, part.dtype)
+                part[rows] = found.reshape(-1, *part.shape[1:])
             start = rows.stop
+    if varying:
+        dataset = _with_instances(path, dataset, varying)
     if _digest(document, dataset) != document["digest"]:
         raise _refused(path, "is damaged: its content does not match its digest")
     if not seal.holds(path, file.schema_arrow.metadata):
@@ -159,15 +183,19 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     except ValueError as error:
         raise _refused(path, "is damaged: its metadata is no JSON") from error
     version = document.get("format") if isinstance(document, dict) else None
-    if version != FORMAT_VERSION:
+    if version not in _READABLE:
+        readable = " and ".join(map(str, _READABLE))
         raise _refused(
-            path, f"has format version {version}, but this dglbench reads version {FORMAT_VERSION}"
+            path, f"has format version {version}, but this dglbench reads versions {readable}"
         )
-    needed = ("task", "settings", "seed", "instances", "feature_shape", "constants", "digest")
+    needed = ["task", "settings", "seed", "instances", "feature_shape", "constants", "digest"]
+    if version != 1:
+        needed += ["sense", "by_instance"]
     lacking = [key for key in needed if key not in document]
     if lacking:
         raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
-    missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
+    columns = [*_COLUMNS, *(name for name in document.get("by_instance", ()) if name in _VARYING)]
+    missing = [name for name in columns if name not in file.schema_arrow.names]
     if missing:
         raise _refused(
             path,
@@ -185,16 +213,19 @@ def _empty(path: Path, document: dict[str, Any]) -> Dataset:
         count = int(document["instances"])
         shape = tuple(int(part) for part in document["feature_shape"])
         seed = int(document["seed"])
+        sense = document.get("sense", problem.sense)
     except DglbenchError as error:
         raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _refused(path, f"is damaged: its metadata holds nonsense ({error})") from error
+    if sense != problem.sense:
+        raise _refused(path, f"says {sense}, but task {task.name} now says {problem.sense}")
     return Dataset(
         spec=TaskSpec(task.name, settings, seed),
         problem=problem,
         constants=document["constants"],
         features=np.empty((count, *shape)),
-        labels=np.zeros((count, problem.groups, problem.options)),
+        labels=np.zeros((count, *problem.label_shape)),
         split=np.empty(count, dtype=np.int8),
     )
 
@@ -212,15 +243,20 @@ def _splits(path: Path, table: pa.Table, start: int) -> Any:
     return found.to_numpy().astype(np.int8)
 
 
-def _values(path: Path, column: pa.ChunkedArray, name: str, width: int) -> Any:
+def _values(
+    path: Path,
+    column: pa.ChunkedArray,
+    name: str,
+    width: int,
+    dtype: npt.DTypeLike = np.float64,
+) -> Any:
     """Return a list column as (rows, width), or say what is wrong with it."""
     import pyarrow as pa
 
-    kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or (
-        kind.value_type != pa.float64()
-    ):
-        raise _refused(path, f"has {name} of type {kind}; expected lists of doubles")
+    kind, wanted = column.type, pa.from_numpy_dtype(dtype)
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or kind.value_type != wanted:
+        plural = "truths" if wanted == pa.bool_() else "doubles"
+        raise _refused(path, f"has {name} of type {kind}; expected lists of {plural}")
     lists = pa.concat_arrays(column.chunks)
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     wrong = np.flatnonzero(lengths != width)
@@ -228,7 +264,10 @@ def _values(path: Path, column: pa.ChunkedArray, name: str, width: int) -> Any:
         raise _refused(
             path, f"has {lengths[wrong[0]]:g} {name} in an instance; its settings call for {width}"
         )
-    values = lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+    flat = lists.flatten()
+    if flat.null_count and wanted == pa.bool_():
+        raise _refused(path, f"has {name} without a value; all must be true or false")
+    values = flat.to_numpy(zero_copy_only=False).reshape(-1, width)
     if not np.isfinite(values).all():
         raise _refused(path, f"has {name} that are NaN or infinite; all must be finite")
     return values
@@ -238,15 +277,42 @@ def _refused(path: Path, what: str) -> DatasetError:
     return DatasetError(f"{path} {what}; generate it again with dglbench generate --force.")
 
 
-def _document(dataset: Dataset) -> dict[str, Any]:
+def _varying(dataset: Dataset) -> dict[str, Any]:
+    """Return the parts of the problem that differ by instance, by column name."""
+    problem = dataset.problem
+    parts = {"b": (problem.b, 2), "mask": (problem.mask, 3)}
+    return {name: part for name, (part, ndim) in parts.items() if part.ndim == ndim}
+
+
+def _room_for_instances(document: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Return empty arrays for what the metadata says differs by instance."""
+    problem, count = dataset.problem, len(dataset.labels)
+    room = {
+        "b": np.empty((count, problem.rows)),
+        "mask": np.empty((count, *problem.shape), dtype=bool),
+    }
+    return {name: room[name] for name in document.get("by_instance", ()) if name in room}
+
+
+def _with_instances(path: Path, dataset: Dataset, varying: dict[str, Any]) -> Dataset:
+    try:
+        problem = dataset.problem.vary(**varying)
+    except DglbenchError as error:
+        raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
+    return replace(dataset, problem=problem)
+
+
+def _document(dataset: Dataset, version: int = FORMAT_VERSION) -> dict[str, Any]:
+    later = {"sense": dataset.problem.sense, "by_instance": list(_varying(dataset))}
     return {
-        "format": FORMAT_VERSION,
+        "format": version,
         "task": dataset.spec.task,
         "settings": options.as_dict(dataset.spec.settings),
         "seed": dataset.spec.seed,
         "instances": len(dataset.labels),
         "feature_shape": list(dataset.features.shape[1:]),
         "constants": dict(dataset.constants),
+        **({} if version == 1 else later),
     }
 
 
@@ -260,6 +326,8 @@ def _digest(document: dict[str, Any], dataset: Dataset) -> str:
     for rows in _batches(dataset):
         labels = dataset.problem.pack(dataset.labels[rows])
         digest.update(np.ascontiguousarray(labels, dtype="<f8").data)
+    for part in _varying(dataset).values():
+        digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
 
 

@@ -46,7 +46,7 @@ def plot_labels(task: Task, dataset: Dataset, path: Path) -> None:
     import plotnine as p9
 
     axis = check_plot(task, dataset.spec.settings, path)
-    values = dataset.problem.pack(dataset.labels)
+    values = _existing(dataset)
     positions = np.unique(axis.positions)
     few = len(positions) <= _FEW
     intervals = _intervals(values, axis, positions)
@@ -59,7 +59,7 @@ def plot_labels(task: Task, dataset: Dataset, path: Path) -> None:
         + p9.geom_point(p9.aes(y="middle"), colour=_BLUE, fill="white", size=1.7, stroke=0.6)
         + p9.labs(
             x=axis.title,
-            y="true value (label)",
+            y="true value (label)" if dataset.problem.sense == "maximise" else "true cost (label)",
             title=f"{dataset.spec.setting_name}, seed {dataset.spec.seed}",
             subtitle=f"{len(values):,} instances; dot: median, bars: middle 50 % and 90 %",
         )
@@ -76,11 +76,20 @@ def plot_labels(task: Task, dataset: Dataset, path: Path) -> None:
     _save(plot, path)
 
 
+def _existing(dataset: Dataset) -> Any:
+    """Return what is predicted as (K, P), NaN where an instance has no such option."""
+    problem = dataset.problem
+    values = problem.pack(dataset.labels)
+    if problem.counted.ndim == dataset.labels.ndim:
+        values = np.where(problem.counted[:, problem.predicted], values, np.nan)
+    return values
+
+
 def _intervals(values: Any, axis: LabelAxis, positions: Any) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        np.quantile(values[:, axis.positions == position], list(_QUANTILES.values()))
+        np.nanquantile(values[:, axis.positions == position], list(_QUANTILES.values()))
         for position in positions
     ]
     frame = pd.DataFrame(np.array(rows), columns=list(_QUANTILES))
@@ -97,7 +106,7 @@ def _violins(values: Any, axis: LabelAxis) -> list[Any]:
             "position": np.tile(axis.positions, len(values))[::step],
             "label": values.ravel()[::step],
         }
-    )
+    ).dropna()
     shape = p9.aes("factor(position)", "label")
     return [
         p9.geom_violin(shape, shown, fill="#D6E6F2", colour="none", width=0.8, inherit_aes=False)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.problem import Array, Problem
+from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import Solver, evaluation_solver
 from dglbench.streams import stream
 from dglbench.task import SPLITS, Dataset, Task
@@ -56,6 +56,8 @@ class DataSummary:
     groups: int
     options: int
     rows: int
+    sense: str
+    """maximise or minimise; labels and optimal values are in the task's own sense."""
     labels: dict[str, LabelStatistics]
     """By split, and ``all``."""
     solver: str
@@ -94,33 +96,35 @@ def summarise(
     checked = chosen[_evenly_spaced(len(chosen), _duals_checked(problem))]
     exact, relaxed, binding, fractional, unique = [], [], [], [], []
     for rows in _chunks(chosen, problem):
-        values = dataset.labels[rows]
-        x = solver.relax(values)
+        values, at = problem.values(dataset.labels[rows]), problem.take(rows)
+        x = solver.relax(values, rows)
         part = (np.abs(x - np.rint(x)) > _TOLERANCE).any(axis=(1, 2))
         decision = np.rint(x)  # an LP optimum that is integer is the integer optimum
         if part.any():
-            decision[part] = solver.decide(values[part])
+            decision[part] = solver.decide(values[part], rows[part])
         exact.append((values * decision).sum(axis=(1, 2)))
         relaxed.append(np.where(part, (values * x).sum(axis=(1, 2)), exact[-1]))
-        room = _TOLERANCE * np.maximum(1.0, np.abs(problem.b))
-        binding.append((problem.usage(x) >= problem.b - room).sum(axis=1))
+        room = _TOLERANCE * np.maximum(1.0, np.abs(at.b))
+        binding.append((problem.usage(x) >= at.b - room).sum(axis=1))
         fractional.append(part)
         unique += [
-            duals_are_unique(problem, values[i], x[i])
+            duals_are_unique(problem.take([rows[i]]), values[i], x[i])
             for i in np.flatnonzero(np.isin(rows, checked))
         ]
         tick(len(rows))
     best = np.concatenate(exact)
+    own = best if problem.sense == "maximise" else -best
     gap = (np.concatenate(relaxed) - best) / np.maximum(np.abs(best), np.finfo(float).tiny)
     return DataSummary(
         instances=len(dataset.labels),
         groups=problem.groups,
         options=problem.options,
         rows=problem.rows,
+        sense=problem.sense,
         labels=_label_statistics(dataset),
         solver=solver.family,
         solved=len(chosen),
-        optimal_value_mean=float(best.mean()),
+        optimal_value_mean=float(own.mean()),
         optimal_value_sd=float(best.std()),
         rows_binding=float(np.concatenate(binding).mean()),
         fractional_share=float(np.concatenate(fractional).mean()),
@@ -134,27 +138,32 @@ def summarise(
 def duals_are_unique(problem: Problem, values: Array, x: Array) -> bool:
     """Say whether optimality fixes what options cost compared with each other.
 
-    With an LP optimum x, both (G, S), the optimal λ are exactly those with λ ≥ 0,
-    λ_m = 0 on rows that x does not use up, and, for every option s that x uses and
-    every option t of the same group,
+    With an LP optimum x, both (G, S), the optimal λ are exactly those with λ ≥ 0 on
+    ≤ rows, λ_m = 0 on rows that x does not use up, and, for every option s that x uses
+    and every option t of the same group,
 
         y_s - a_s·λ ≥ y_t - a_t·λ.
 
     The range of c·λ over this set, for one random direction c, is 0 if and only if
-    the set is a point. c is taken orthogonal to directions along which no
-    comparison within a group changes (in matching: all prices rise alike), so such
-    a shift does not count as a choice. Two linear programs in M variables.
+    the set is a point. c is a random mix of the comparisons, so it is orthogonal to
+    directions along which none of them changes (in matching: all prices rise alike),
+    and such a shift does not count as a choice. Two linear programs in M variables.
+    ``problem`` is of this one instance, or of all where they share it.
     """
     from scipy.optimize import linprog
 
-    scale = float(np.abs(values[problem.mask]).max()) or 1.0
-    comparisons, bounds_on = _comparisons(problem, values / scale, x)
+    mask, b = problem.mask.reshape(problem.shape), problem.b.reshape(-1)
+    scale = float(np.abs(values[mask]).max()) or 1.0
+    comparisons, bounds_on = _comparisons(problem, mask, values / scale, x)
     direction = _direction(comparisons)
     if direction is None:
         return True
-    slack = problem.b - problem.usage(x[None])[0]
-    spare = slack > _TOLERANCE * np.maximum(1.0, np.abs(problem.b))
-    limits = [(0.0, 0.0 if free else None) for free in spare]
+    slack = b - problem.usage(x[None])[0]
+    spare = slack > _TOLERANCE * np.maximum(1.0, np.abs(b))
+    limits = [
+        (None, None) if exact else (0.0, 0.0 if free else None)
+        for exact, free in zip(problem.equality, spare, strict=True)
+    ]
     ends = []
     for sign in (1.0, -1.0):
         answer = linprog(
@@ -166,24 +175,27 @@ def duals_are_unique(problem: Problem, values: Array, x: Array) -> bool:
     return bool(ends[1] - ends[0] <= _TOLERANCE)
 
 
-def _comparisons(problem: Problem, values: Array, x: Array) -> tuple[Array, Array]:
-    """Return (a_s - a_t) and (y_s - y_t) for every used option s against every other t."""
-    group, used = np.nonzero((x > _TOLERANCE) & problem.mask)
-    costs = problem.A[:, group, used][:, :, None] - problem.A[:, group, :]
-    gains = values[group, used][:, None] - values[group]
-    other = problem.mask[group].copy()
+def _comparisons(problem: Problem, mask: Mask, values: Array, x: Array) -> tuple[Any, Array]:
+    """Return (a_s - a_t), sparse, and (y_s - y_t) for every used option s and every other t."""
+    group, used = np.nonzero((x > _TOLERANCE) & mask)
+    other = mask[group].copy()
     other[np.arange(len(group)), used] = False
-    return np.ascontiguousarray(costs[:, other].T), gains[other]
+    pair, rival = np.nonzero(other)
+    first = group[pair] * problem.options
+    columns = problem.matrix.tocsc()
+    costs = columns[:, first + used[pair]] - columns[:, first + rival]
+    gains = values[group[pair], used[pair]] - values[group[pair], rival]
+    return costs.T.tocsr(), gains
 
 
-def _direction(comparisons: Array) -> Array | None:
+def _direction(comparisons: Any) -> Array | None:
     """Draw a direction in the space that the comparisons see, or None if they see nothing."""
-    sizes, basis = np.linalg.eigh(comparisons.T @ comparisons)
-    seen = basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
-    if seen.shape[1] == 0:
+    weights = stream(0, "summary", "direction").standard_normal(comparisons.shape[0])
+    draw = np.asarray(comparisons.T @ weights)
+    length = float(np.linalg.norm(draw))
+    if length <= 1e-9:
         return None
-    draw = seen @ (seen.T @ stream(0, "summary", "direction").standard_normal(len(basis)))
-    direction: Array = draw / np.linalg.norm(draw)
+    direction: Array = draw / length
     return direction
 
 
@@ -196,7 +208,9 @@ def _label_statistics(dataset: Dataset) -> dict[str, LabelStatistics]:
 def _distribution(dataset: Dataset, rows: npt.NDArray[np.intp]) -> LabelStatistics:
     # One copy, which the quantiles then reorder in place.
     whole = rows.size == len(dataset.labels)
-    values = dataset.problem.pack(dataset.labels if whole else dataset.labels[rows]).ravel()
+    labels = dataset.labels if whole else dataset.labels[rows]
+    counted = dataset.problem.take(rows).counted
+    values = labels[:, counted].ravel() if counted.ndim < labels.ndim else labels[counted]
     mean, sd = float(values.mean()), float(values.std())
     quantiles = np.quantile(values, list(QUANTILES.values()), overwrite_input=True)
     return LabelStatistics(
@@ -210,14 +224,14 @@ def _distribution(dataset: Dataset, rows: npt.NDArray[np.intp]) -> LabelStatisti
 
 
 def _solved_rows(dataset: Dataset, solver: Solver) -> npt.NDArray[np.intp]:
-    most = _SOLVED_NUMBERS // dataset.problem.mask.size
+    most = _SOLVED_NUMBERS // dataset.problem.size
     if solver.family == "ortools":
         most = min(most, _SOLVED_ONE_BY_ONE)
     return _evenly_spaced(len(dataset.labels), max(most, 10))
 
 
 def _duals_checked(problem: Problem) -> int:
-    return min(_DUALS_CHECKED, max(_DUALS_NUMBERS // problem.mask.size, 10))
+    return min(_DUALS_CHECKED, max(_DUALS_NUMBERS // problem.size, 10))
 
 
 def _evenly_spaced(count: int, most: int) -> npt.NDArray[np.intp]:
@@ -225,6 +239,6 @@ def _evenly_spaced(count: int, most: int) -> npt.NDArray[np.intp]:
 
 
 def _chunks(rows: npt.NDArray[np.intp], problem: Problem) -> Iterator[npt.NDArray[np.intp]]:
-    step = max(1, _CHUNK_NUMBERS // problem.mask.size)
+    step = max(1, _CHUNK_NUMBERS // problem.size)
     for start in range(0, len(rows), step):
         yield rows[start : start + step]

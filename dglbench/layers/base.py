@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from dglbench.errors import SolverError
 from dglbench.problem import Problem
 
 if TYPE_CHECKING:
@@ -37,8 +38,22 @@ class Layer(ABC):
         self.failures = 0
 
     @abstractmethod
-    def solve(self, values: torch.Tensor) -> torch.Tensor:
-        """Return x(y), (K, G, S), without gradient; see `pull_back`."""
+    def solve(self, values: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
+        """Return x(y), (K, G, S), without gradient; see `pull_back`.
+
+        ``rows`` says which instances these are, where the problem's differ: see `instances`.
+        """
+
+    def instances(self, count: int, rows: torch.Tensor | None) -> Problem:
+        """Return the problem of ``count`` instances; refuse if it is not said which they are."""
+        if not self.problem.varies:
+            return self.problem
+        if rows is None or len(rows) != count:
+            raise SolverError(
+                "the capacities or options of this problem differ by instance, so the layer must "
+                "know which instances these are; pass rows=, such as batch.rows."
+            )
+        return self.problem.take(rows.numpy())
 
     @abstractmethod
     def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
@@ -56,11 +71,15 @@ class MeteredLayer:
         """How many instances could not be solved so far."""
         return self._layer.failures
 
-    def solve(self, values: torch.Tensor, *, purpose: str = "train") -> torch.Tensor:
-        """See `Layer.solve`."""
+    def solve(
+        self, values: torch.Tensor, *, purpose: str = "train", rows: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """See `Layer.solve`; ``rows`` are training instances, such as ``batch.rows``."""
         self._meter.count(purpose, len(values))
         with self._meter.phase("solve"):
-            return self._layer.solve(values)
+            if not self._layer.problem.varies:
+                return self._layer.solve(values)
+            return self._layer.solve(values, rows)
 
     def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
         """See `Layer.pull_back`."""

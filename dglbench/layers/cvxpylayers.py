@@ -19,6 +19,7 @@ import numpy as np
 
 from dglbench.layers.base import Layer
 from dglbench.problem import Problem
+from dglbench.structure.matrices import pick_one
 
 if TYPE_CHECKING:
     import torch
@@ -49,34 +50,47 @@ class CvxpylayersQuadratic(Layer):
         from cvxpylayers.torch import CvxpyLayer
 
         super().__init__(problem, threads=threads)
-        exists = problem.mask.ravel()
+        exists = problem.ever.ravel()
         self._exists = torch.tensor(exists)
-        self._shape = problem.mask.shape
+        self._shape = problem.shape
         count = int(exists.sum())
-        group = np.repeat(np.arange(problem.groups), problem.options)[exists]
-        pick_one = (np.arange(problem.groups)[:, None] == group).astype(np.float64)
+        kept = np.flatnonzero(exists)
+        picked, rows = pick_one(problem.shape)[:, kept], problem.matrix[:, kept]
         # A row that no choice can use up says nothing, but a huge b drowns the others in diffcp's
         # derivative, which then comes out as 0.
-        binding = problem.b < problem.most_use
-        rows, b = problem.flat_A[binding][:, exists], problem.b[binding]
+        binding = (problem.b < problem.most_use).reshape(-1, problem.rows).any(axis=0)
+        exact = np.flatnonzero(problem.equality)
+        limits = np.flatnonzero(~problem.equality & binding)
 
         values, x = cp.Parameter(count), cp.Variable(count)
-        program = cp.Problem(
-            cp.Maximize(values @ x - mu / 2 * cp.sum_squares(x)),
-            [*([rows @ x <= b] if binding.any() else []), pick_one @ x == 1, x >= 0],
-        )
+        # What differs by instance is a parameter of the program; the rest is built in.
+        b = cp.Parameter(problem.rows) if problem.b.ndim == 2 else problem.b
+        upper = cp.Parameter(count) if problem.mask.ndim == 3 else None
+        constraints = [picked @ x == 1, x >= 0]
+        if limits.size:
+            constraints.insert(0, rows[limits] @ x <= b[limits])
+        if exact.size:
+            constraints.append(rows[exact] @ x == b[exact])
+        if upper is not None:
+            constraints.append(x <= upper)
+        program = cp.Problem(cp.Maximize(values @ x - mu / 2 * cp.sum_squares(x)), constraints)
+        self._varying = [part for part in (b, upper) if isinstance(part, cp.Parameter)]
         self._layer = CvxpyLayer(
-            program, parameters=[values], variables=[x], solver_args=solver_arguments(threads)
+            program,
+            parameters=[values, *self._varying],
+            variables=[x],
+            solver_args=solver_arguments(threads),
         )
-        self._rows, self._b, self._pick_one = (torch.tensor(part) for part in (rows, b, pick_one))
         self._parts: list[tuple[slice, torch.Tensor, torch.Tensor]] = []
         self._solved = torch.ones(0, dtype=torch.bool)
 
-    def solve(self, values: torch.Tensor) -> torch.Tensor:
+    def solve(self, values: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
         """See `Layer.solve`."""
         import diffcp
         import torch
 
+        at = self.instances(len(values), rows)
+        self._given = self._instance_data(at)
         flat = values.detach().reshape(len(values), -1)[:, self._exists]
         try:
             self._parts = [self._run(slice(None), flat)]
@@ -86,9 +100,9 @@ class CvxpylayersQuadratic(Layer):
                 with contextlib.suppress(diffcp.SolverError):
                     self._parts.append(self._run(slice(row, row + 1), flat))
         x = torch.zeros_like(flat)
-        for rows, _, solution in self._parts:
-            x[rows] = solution.detach()
-        self._solved = self._feasible(x)
+        for part, _, solution in self._parts:
+            x[part] = solution.detach()
+        self._solved = self._feasible(x, at)
         self.failures += int((~self._solved).sum())
         x[~self._solved] = 0.0
         return self._spread(x)
@@ -107,14 +121,34 @@ class CvxpylayersQuadratic(Layer):
 
     def _run(self, rows: slice, flat: torch.Tensor) -> tuple[slice, torch.Tensor, torch.Tensor]:
         inputs = flat[rows].clone().requires_grad_()
-        (solution,) = self._layer(inputs)
+        (solution,) = self._layer(inputs, *(part[rows] for part in self._given))
         return rows, inputs, solution
 
-    def _feasible(self, x: torch.Tensor) -> torch.Tensor:
+    def _instance_data(self, at: Problem) -> list[torch.Tensor]:
+        """Return b (K, M) and the upper ends of x (K, options), those of them that vary."""
+        import torch
+
+        given = []
+        if at.b.ndim == 2:
+            given.append(torch.tensor(at.b))
+        if at.mask.ndim == 3:
+            flat = torch.tensor(at.mask, dtype=torch.float64).reshape(len(at.mask), -1)
+            given.append(flat[:, self._exists])
+        return given
+
+    def _feasible(self, x: torch.Tensor, at: Problem) -> torch.Tensor:
         """Say which rows are solutions: diffcp does not pass Clarabel's status on."""
-        picked = ((x @ self._pick_one.T - 1.0).abs() < _TOLERANCE).all(dim=1)
-        within = (x @ self._rows.T < self._b + _TOLERANCE).all(dim=1)
-        return picked & within & (x > -_TOLERANCE).all(dim=1)  # False for NaN
+        import torch
+
+        full = self._spread(x)
+        over = at.structure.usage(full) - torch.tensor(at.b)
+        off = over.where(~torch.tensor(at.equality), over.abs())
+        picked = ((full.sum(dim=2) - 1.0).abs() < _TOLERANCE).all(dim=1)
+        within = (off < _TOLERANCE).all(dim=1)
+        outside = full.masked_fill(torch.tensor(at.mask), 0.0).abs().amax(dim=(1, 2))
+        positive = (x > -_TOLERANCE).all(dim=1)
+        solved: torch.Tensor = picked & within & positive & (outside < _TOLERANCE)
+        return solved  # False for NaN
 
     def _spread(self, existing: torch.Tensor) -> torch.Tensor:
         """Put values of existing options back among the padding, as (K, G, S)."""

@@ -2,12 +2,15 @@
 
 A method knows a problem, a solver and predictions, never a task's name. The solver
 and the layers it is handed count and time themselves; what else it wants timed or
-counted it gives to the meter. Values, predictions and labels are divided by the task's
-label scale before a method sees them, so that τ, α and μ mean the same on every task.
+counted it gives to the meter. Predictions and labels are option values to maximise
+(`Problem.values`), divided by the task's label scale before a method sees them, so
+that τ, α and μ mean the same on every task. Squared errors act on what is predicted:
+`Constraints.mse`.
 """
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Gt
 from typing_extensions import Doc
 
+from dglbench.errors import SolverError
 from dglbench.methods.diagnostics import duals_row
 from dglbench.problem import Array, Problem
 
@@ -40,21 +44,35 @@ class Batch(NamedTuple):
     """(B, G, S): ŷ, with gradient."""
     labels: torch.Tensor
     """(B, G, S): y."""
+    parameters: torch.Tensor | None = None
+    """(B, …): what was predicted, p̂, with gradient, in the shape of the task's labels."""
+    parameter_labels: torch.Tensor | None = None
+    """(B, …): p."""
 
 
 class Constraints:
-    """A problem's A, b and groups as tensors."""
+    """A problem's A, b and groups for tensors.
+
+    Where b or the mask differ by instance, `at` gives the constraints of a batch.
+    """
 
     def __init__(self, problem: Problem) -> None:
         import torch
 
         self.problem = problem
         # Copies: a Problem's arrays are read-only, which torch does not know of.
-        self.A = torch.tensor(problem.flat_A)
         self.b = torch.tensor(problem.b)
         self.mask = torch.tensor(problem.mask)
+        self.equality = torch.tensor(problem.equality)
         self.predicted = torch.tensor(problem.predicted)
         self.groups = problem.groups
+
+    @cached_property
+    def A(self) -> torch.Tensor:  # noqa: N802 - the paper's name
+        """A as a dense (M, G·S) matrix, for small problems only; see `usage` and `prices`."""
+        import torch
+
+        return torch.tensor(self.problem.flat_A)
 
     @cached_property
     def ragged(self) -> bool:
@@ -62,27 +80,86 @@ class Constraints:
         return not bool(self.mask.all())
 
     @cached_property
-    def _all_predicted(self) -> bool:
-        return bool(self.predicted.all())
+    def _counted(self) -> torch.Tensor:
+        import torch
+
+        return torch.tensor(self.problem.counted)
+
+    @cached_property
+    def _all_counted(self) -> bool:
+        return bool(self._counted.all())
+
+    def at(self, rows: torch.Tensor) -> Constraints:
+        """Return the constraints of these instances; itself where all instances share them."""
+        if not self.problem.varies:
+            return self
+        part = copy.copy(self)
+        for name in ("A", "ragged", "_counted", "_all_counted"):
+            part.__dict__.pop(name, None)
+        part.problem = self.problem.take(rows.numpy())
+        part.b = self.b[rows] if self.b.ndim == 2 else self.b
+        part.mask = self.mask[rows] if self.mask.ndim == 3 else self.mask
+        return part
 
     def usage(self, x: torch.Tensor) -> torch.Tensor:
         """A x for decisions (B, G, S), as (B, M)."""
-        return x.reshape(len(x), -1) @ self.A.T
+        used: torch.Tensor = self.problem.structure.usage(x)
+        return used
 
     def prices(self, duals: torch.Tensor) -> torch.Tensor:
         """Aᵀλ for duals (B, M), as (B, G, S)."""
-        return (duals @ self.A).reshape(len(duals), *self.mask.shape)
+        prices: torch.Tensor = self.problem.structure.prices(duals)
+        return prices
+
+    def curvature(self, soft: torch.Tensor) -> torch.Tensor:
+        """A J Aᵀ for soft decisions (B, G, S), as (B, M, M); see `Structure.curvature`."""
+        curvature: torch.Tensor = self.problem.structure.curvature(soft)
+        return curvature
 
     def padded_scores(self, scores: torch.Tensor) -> torch.Tensor:
         """Give padding a score of −∞, so that it is never chosen."""
-        return scores.masked_fill(~self.mask, -float("inf")) if self.ragged else scores
+        if not self.ragged:
+            return scores
+        self._check_count(scores)
+        return scores.masked_fill(~self.mask, -float("inf"))
 
-    def mse(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Mean squared error over the options whose value is predicted."""
+    def mse(
+        self, predictions: Batch | torch.Tensor, labels: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Mean squared error over what is predicted: of a batch, or of option values and labels."""
+        if isinstance(predictions, Batch):
+            return self.at(predictions.rows)._mse(*_predicted(predictions))
+        if labels is None:
+            raise SolverError("the mean squared error needs a batch, or predictions and labels.")
+        return self._mse(predictions, labels)
+
+    def _mse(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if tuple(predictions.shape[1:]) != self.problem.label_shape:
+            raise SolverError(
+                "this task predicts parameters, not option values, so the mean squared error "
+                "acts on them; call constraints.mse(batch)."
+            )
         error = predictions - labels
-        if not self._all_predicted:
-            error = error[:, self.predicted]
+        if not self._all_counted:
+            if self._counted.ndim == error.ndim:
+                self._check_count(error)
+                return error[self._counted].square().mean()
+            error = error[:, self._counted]
         return error.square().mean()
+
+    def _check_count(self, batch: torch.Tensor) -> None:
+        known = self.problem.instances
+        if known is not None and known != len(batch):
+            raise SolverError(
+                f"capacities or options differ by instance, and these constraints are of {known} "
+                f"instances, not of {len(batch)}; take constraints.at(batch.rows) first."
+            )
+
+
+def _predicted(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    if batch.parameters is None or batch.parameter_labels is None:
+        return batch.predictions, batch.labels
+    return batch.parameters, batch.parameter_labels
 
 
 @dataclass(frozen=True)
@@ -110,18 +187,24 @@ class Snapshot:
 
     epoch: int
     constraints: Constraints
+    """Of the training instances."""
     predict: Callable[[], torch.Tensor]
     """ŷ of every training instance, (K, G, S)."""
     refreshed: int
     """Training instances solved for ``refresh`` in the last epoch, or at set-up."""
+    val_constraints: Constraints
+    """Of the validation instances; the same where all instances share them."""
     val_labels: torch.Tensor
     """(V, G, S): y."""
     val_predictions: torch.Tensor
     """(V, G, S): ŷ."""
     val_regret: Array
-    """(V,): f* − f."""
+    """(V,): how much worse f is than f*."""
     solver: EvaluationSolver
-    """The exact solver of the evaluation; its answers are counted as ``evaluate``."""
+    """The exact solver of the evaluation, for ``rows`` of training instances; its answers are
+    counted as ``evaluate``."""
+    val_solver: EvaluationSolver
+    """The same, for ``rows`` of validation instances."""
 
 
 class Method(ABC):
@@ -136,6 +219,14 @@ class Method(ABC):
     """The layers it uses, by name; their code is part of a run's identity."""
     dual_rule: ClassVar[str | None] = None
     """Which duals it uses, if not those of the run's solver; part of a run's spec."""
+
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """Say in one sentence why the method cannot serve a problem; None if it can.
+
+        Asked by ``--plan`` and before a run is written.
+        """
+        return None
 
     def __init__(self, options: Any) -> None:
         self.options = options

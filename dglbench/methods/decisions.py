@@ -1,4 +1,4 @@
-"""Decisions at given prices λ, soft and hard, and whether they keep to A x ≤ b."""
+"""Decisions at given prices λ, soft and hard, and whether they keep to the global rows."""
 
 from __future__ import annotations
 
@@ -30,12 +30,16 @@ def hard_decisions(
 
 
 def broken_rows(spare: torch.Tensor, constraints: Constraints) -> torch.Tensor:
-    """Say which rows are broken beyond rounding, (B, M), given spare = b − A x."""
-    return spare < -rounding(constraints)
+    """Say which rows are broken beyond rounding, (B, M), given spare = b − A x.
+
+    A ≤ row is broken by using too much, an = row by any other use than b.
+    """
+    allowed = rounding(constraints)
+    return (spare < -allowed) | (constraints.equality & (spare > allowed))
 
 
 def rounding(constraints: Constraints) -> torch.Tensor:
-    """(M,): how far A x may be off b and still count as equal to it.
+    """(M,) or (B, M): how far A x may be off b and still count as equal to it.
 
     Sums of fractional weights miss b by rounding; a test without this allowance would
     see a row broken that is exactly full.

@@ -61,13 +61,13 @@ class _DualGuided(Method):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean dual-guided loss of the batch."""
-        constraints, options = self._training.constraints, self.options
+        constraints, options = self._training.constraints.at(batch.rows), self.options
         prices = self._prices[batch.rows]
         soft = soft_decisions(batch.predictions, prices, options.tau, constraints)
         worth = batch.labels - prices if options.form == "adjusted" else batch.labels
         loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
         if options.alpha:
-            loss = loss + options.alpha * constraints.mse(batch.predictions, batch.labels)
+            loss = loss + options.alpha * self._training.constraints.mse(batch)
         return loss
 
     def current_duals(self) -> torch.Tensor:
@@ -77,7 +77,9 @@ class _DualGuided(Method):
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
         """Add Theorem 1's right-hand side to the health of the duals."""
         if snapshot.epoch == 0:
-            self._val_label_duals = snapshot.solver.duals(snapshot.val_labels)
+            self._val_label_duals = snapshot.val_solver.duals(
+                snapshot.val_labels, rows=range(len(snapshot.val_labels))
+            )
         bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
         return {**super().diagnostics(snapshot), "bound": bound}
 
@@ -86,7 +88,12 @@ class _DualGuided(Method):
 
     def _refreshed(self) -> torch.Tensor:
         """Duals of every training instance at the current predictions."""
-        return self._training.solver.duals(self._training.predict(), purpose="refresh")
+        return self._training.solver.duals(
+            self._training.predict(), purpose="refresh", rows=self._every()
+        )
+
+    def _every(self) -> range:
+        return range(len(self._training.labels))
 
     def _set_duals(self, duals: torch.Tensor) -> None:
         self._duals = duals
@@ -102,7 +109,9 @@ class DglNone(_DualGuided):
     summary: ClassVar[str] = "dual-guided loss, duals from the labels, never refreshed"
 
     def _first_duals(self) -> torch.Tensor:
-        return self._training.solver.duals(self._training.labels, purpose="label")
+        return self._training.solver.duals(
+            self._training.labels, purpose="label", rows=self._every()
+        )
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,11 @@ class DglEvery(_DualGuided):
 class DglAutoOptions(DglOptions):
     """Options of `DglAuto`."""
 
-    delta: Annotated[float, Ge(0), Doc("unused capacity that is tolerated where λ > 0")] = 1.0
+    delta: Annotated[
+        float,
+        Ge(0),
+        Doc("unused capacity that is tolerated where λ > 0; on = rows, any difference"),
+    ] = 1.0
 
 
 class DglAuto(_DualGuided):
@@ -142,7 +155,8 @@ class DglAuto(_DualGuided):
     An instance of the batch is refreshed when its argmax decision z at ŷ − Aᵀλ
     breaks A z ≤ b, or leaves more than δ unused on a row with λ > 0 (a row that
     costs something should be used up; a free row may stay slack for ever), both
-    beyond rounding.
+    beyond rounding. A row that must be met exactly misleads when A z is more than δ
+    off b on either side.
 
     Solver calls: one per instance at set-up, then only for misled instances.
     """
@@ -156,15 +170,17 @@ class DglAuto(_DualGuided):
         misled = self._misled(batch.rows, predictions)
         if misled.any():
             rows = batch.rows[misled]
-            duals = self._training.solver.duals(predictions[misled], purpose="refresh")
+            duals = self._training.solver.duals(predictions[misled], purpose="refresh", rows=rows)
             self._duals[rows] = duals
             self._prices[rows] = self._training.constraints.prices(duals)
         return super().loss(batch)
 
     def _misled(self, rows: torch.Tensor, predictions: torch.Tensor) -> torch.Tensor:
-        constraints = self._training.constraints
+        constraints = self._training.constraints.at(rows)
         hard = hard_decisions(predictions, self._prices[rows], constraints)
         spare = constraints.b - constraints.usage(hard)
-        unused = spare > self.options.delta + rounding(constraints)
-        misled: torch.Tensor = broken_rows(spare, constraints) | ((self._duals[rows] > 0) & unused)
+        allowed = self.options.delta + rounding(constraints)
+        unused = (self._duals[rows] > 0) & (spare > allowed)
+        misled: torch.Tensor = broken_rows(spare, constraints) | unused
+        misled = misled.where(~constraints.equality, spare.abs() > allowed)
         return misled.any(dim=1)

@@ -25,7 +25,8 @@ __all__ = ["bound_row", "dual_health", "duals_row", "regret_bound", "soft_to_har
 def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
     """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation an instance."""
     predictions = snapshot.predict()
-    optimal = (predictions * snapshot.solver.relax(predictions)).sum(dim=(1, 2))
+    relaxed = snapshot.solver.relax(predictions, rows=range(len(predictions)))
+    optimal = (predictions * relaxed).sum(dim=(1, 2))
     return {
         **dual_health(snapshot.constraints, predictions, duals, optimal),
         "share_refreshed": snapshot.refreshed / len(predictions),
@@ -38,11 +39,11 @@ def bound_row(snapshot: Snapshot, label_duals: torch.Tensor, tau: float) -> dict
     ``label_duals`` are optimal for the validation labels, (V, M).
     """
     terms = regret_bound(
-        snapshot.constraints,
+        snapshot.val_constraints,
         snapshot.val_labels,
         snapshot.val_predictions,
         label_duals,
-        snapshot.solver.duals(snapshot.val_predictions),
+        snapshot.val_solver.duals(snapshot.val_predictions, rows=range(len(snapshot.val_labels))),
         tau,
     )
     return {
@@ -60,14 +61,15 @@ def dual_health(
 ) -> dict[str, float]:
     """Say how stale the duals in use are for the current predictions, and where they mislead.
 
-    ``optimal`` is the value of each relaxation at the predictions. Any λ ≥ 0 gives
-    the upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and
-    only for them: the gap measures staleness by what it costs, and is the same
+    ``optimal`` is the value of each relaxation at the predictions; all are of the
+    instances that ``constraints`` are of. Any λ ≥ 0 (free on = rows) gives the
+    upper bound b·λ + Σ_g max_i (ŷ − Aᵀλ)_i on it, tight for optimal duals and only
+    for them: the gap measures staleness by what it costs, and is the same
     whichever of several optimal duals a solver takes.
     """
     prices = constraints.prices(duals)
     best = constraints.padded_scores(predictions - prices).max(dim=-1).values
-    upper = duals @ constraints.b + best.sum(dim=1)
+    upper = (duals * constraints.b).sum(dim=1) + best.sum(dim=1)
     gap = (upper - optimal).clamp_min(0.0) / optimal.abs().clamp_min(1e-12)
     hard = hard_decisions(predictions, prices, constraints)
     broken = broken_rows(constraints.b - constraints.usage(hard), constraints)
@@ -84,7 +86,7 @@ def soft_to_hard_gap(scores: torch.Tensor, tau: float, constraints: Constraints)
     """
     import torch
 
-    sizes = constraints.mask.sum(dim=1).to(scores.dtype)
+    sizes = constraints.mask.sum(dim=-1).to(scores.dtype)
     if scores.shape[-1] == 1:
         return torch.zeros(len(scores), dtype=scores.dtype)
     top = constraints.padded_scores(scores).topk(2, dim=-1).values

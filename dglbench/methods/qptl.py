@@ -51,14 +51,14 @@ class Qptl(Method):
         self._constraints = training.constraints
         self._layer = training.layer(self.layers[0], mu=self.options.mu)
         first = training.labels[:1]
-        self._layer.solve(first, purpose="label")
+        self._layer.solve(first, purpose="label", rows=torch.arange(1))
         self._layer.pull_back(torch.zeros_like(first))
         self._steps = 0
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean task loss of the batch, with the layer's gradient attached."""
         count = len(batch.rows)
-        x = self._layer.solve(batch.predictions)
+        x = self._layer.solve(batch.predictions, rows=batch.rows)
         gradient = self._layer.pull_back(-batch.labels / count)
         value = -(batch.labels * x).sum() / count
         # The layer is differentiated by hand so that its time is its own; this
@@ -66,9 +66,7 @@ class Qptl(Method):
         carried = ((batch.predictions - batch.predictions.detach()) * gradient).sum()
         loss = value + carried
         if self.options.alpha:
-            loss = loss + self.options.alpha * self._constraints.mse(
-                batch.predictions, batch.labels
-            )
+            loss = loss + self.options.alpha * self._constraints.mse(batch)
         self._steps += count
         return loss
 

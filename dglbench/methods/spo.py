@@ -44,12 +44,13 @@ class SpoPlus(Method):
         """Solve every training instance with its true values."""
         solver = training.solver
         self._oracle = solver.relax if self.options.oracle == "relax" else solver.decide
-        self._best = self._oracle(training.labels, purpose="label")
+        every = range(len(training.labels))
+        self._best = self._oracle(training.labels, purpose="label", rows=every)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean SPO+ loss of the batch."""
         spread = 2 * batch.predictions - batch.labels
-        worst = self._oracle(spread.detach(), purpose="train")
+        worst = self._oracle(spread.detach(), purpose="train", rows=batch.rows)
         # Written so that autograd yields exactly the subgradient: both x are constants.
         lead = worst - self._best[batch.rows]
         return spread.flatten().dot(lead.flatten()) / len(batch.rows)

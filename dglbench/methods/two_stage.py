@@ -36,4 +36,4 @@ class TwoStage(Method):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean squared error of the batch."""
-        return self._constraints.mse(batch.predictions, batch.labels)
+        return self._constraints.mse(batch)

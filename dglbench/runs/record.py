@@ -157,6 +157,8 @@ class Summary:
     groups: int
     options: int
     label_scale: float
+    sense: str = "maximise"
+    """Or minimise: which way optimal and achieved values in the tables are better."""
     setup_s: float | None = None
     warm_start: WarmStartSummary | None = None
     selected: Selected | None = None

@@ -61,9 +61,9 @@ REGRET = _schema(
     ("epoch", pa.int32(), "after this many epochs"),
     ("elapsed_s", pa.float64(), "training seconds spent by then, set-up included"),
     ("split", pa.string(), "val or test"),
-    ("relative_regret", pa.float64(), "mean over instances of (f* - f) / |f*|"),
-    ("pooled_regret", pa.float64(), "sum of (f* - f) over sum of |f*|"),
-    ("absolute_regret", pa.float64(), "mean over instances of f* - f, in label units"),
+    ("relative_regret", pa.float64(), "mean over instances of regret / |f*|"),
+    ("pooled_regret", pa.float64(), "sum of regrets over sum of |f*|"),
+    ("absolute_regret", pa.float64(), "mean over instances of the regret, in label units"),
     ("mse", pa.float64(), "mean squared error over predicted options, in label units"),
 )
 
@@ -71,7 +71,7 @@ DECISIONS = _schema(
     ("instance", pa.int64(), "row of the dataset; the test instances, at the selected epoch"),
     ("optimal_value", pa.float64(), "f*, the true value of the best decision"),
     ("achieved_value", pa.float64(), "f, the true value of the decision taken"),
-    ("regret", pa.float64(), "f* - f"),
+    ("regret", pa.float64(), "f* - f, or f - f* where the task minimises"),
 )
 
 DUALS = _schema(
@@ -88,7 +88,7 @@ DUALS = _schema(
 BOUND = _schema(
     ("epoch", pa.int32(), "after this many epochs"),
     ("split", pa.string(), "val"),
-    ("regret", pa.float64(), "mean f* - f, in scaled label units"),
+    ("regret", pa.float64(), "mean regret, in scaled label units"),
     (
         "loss_gap",
         pa.float64(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from dglbench.errors import SolverError
+from dglbench.errors import ProblemError, SolverError
 from dglbench.problem import Array, Problem
 
 if TYPE_CHECKING:
@@ -40,8 +40,12 @@ class Solver(SolverFamily):
     """Answers three questions about a batch of coefficients of shape (K, G, S).
 
     `decide` gives exact integer optima, `relax` optima of the LP relaxation,
-    both as (K, G, S); `duals` gives multipliers λ ≥ 0 of the global rows of the
-    relaxation as (K, M). Numpy in, numpy out; torch in, torch out (detached).
+    both as (K, G, S); `duals` gives multipliers λ of the global rows of the
+    relaxation as (K, M): λ ≥ 0 on ≤ rows, of either sign on = rows. Numpy in,
+    numpy out; torch in, torch out (detached).
+
+    Coefficients are values to maximise (`Problem.values`). Where b or the mask
+    differ by instance, ``rows`` says which instances of the problem these are.
 
     Duals are a pure function of the problem and the coefficients: what was
     solved before, in which order or in which process, never changes them.
@@ -50,7 +54,15 @@ class Solver(SolverFamily):
     family: ClassVar[str]
     """The name of the family it belongs to."""
 
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """Say in one sentence why this solver cannot serve the problem; None if it can."""
+        return None
+
     def __init__(self, problem: Problem) -> None:
+        reason = self.refuses(problem)
+        if reason:
+            raise ProblemError(reason)
         self.problem = problem
 
     @classmethod
@@ -59,28 +71,28 @@ class Solver(SolverFamily):
         return cls(problem)
 
     @overload
-    def decide(self, values: Array) -> Array: ...
+    def decide(self, values: Array, rows: Any = None) -> Array: ...
     @overload
-    def decide(self, values: torch.Tensor) -> torch.Tensor: ...
-    def decide(self, values: Any) -> Any:
-        """Return the best choice of one option a group that keeps A x ≤ b."""
-        return self._answer(self._decide, values)
+    def decide(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor: ...
+    def decide(self, values: Any, rows: Any = None) -> Any:
+        """Return the best choice of one option a group that meets the global rows."""
+        return self._answer(self._decide, values, rows)
 
     @overload
-    def relax(self, values: Array) -> Array: ...
+    def relax(self, values: Array, rows: Any = None) -> Array: ...
     @overload
-    def relax(self, values: torch.Tensor) -> torch.Tensor: ...
-    def relax(self, values: Any) -> Any:
+    def relax(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor: ...
+    def relax(self, values: Any, rows: Any = None) -> Any:
         """Return an optimum of the LP relaxation (a vertex)."""
-        return self._answer(self._relax, values)
+        return self._answer(self._relax, values, rows)
 
     @overload
-    def duals(self, values: Array) -> Array: ...
+    def duals(self, values: Array, rows: Any = None) -> Array: ...
     @overload
-    def duals(self, values: torch.Tensor) -> torch.Tensor: ...
-    def duals(self, values: Any) -> Any:
+    def duals(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor: ...
+    def duals(self, values: Any, rows: Any = None) -> Any:
         """Return optimal multipliers of the global rows, by this solver's `dual_rule`."""
-        return self._answer(self._duals, values)
+        return self._answer(self._duals, values, rows)
 
     def decision_error(self, values: Array) -> Array:
         """(K,): how much less than the best `decide` may reach, rounding of sums apart.
@@ -90,17 +102,19 @@ class Solver(SolverFamily):
         return np.zeros(len(values))
 
     @abstractmethod
-    def _decide(self, values: Array) -> Array: ...
+    def _decide(self, values: Array, at: Problem) -> Array:
+        """Answer for checked values; ``at`` is the problem of just these instances."""
 
     @abstractmethod
-    def _relax(self, values: Array) -> Array: ...
+    def _relax(self, values: Array, at: Problem) -> Array: ...
 
     @abstractmethod
-    def _duals(self, values: Array) -> Array: ...
+    def _duals(self, values: Array, at: Problem) -> Array: ...
 
-    def _answer(self, question: Any, values: Any) -> Any:
+    def _answer(self, question: Any, values: Any, rows: Any) -> Any:
         if isinstance(values, np.ndarray):
-            return question(self._checked(values))
+            at = self._instances(values, rows)
+            return question(self._checked(values, at), at)
         import torch
 
         if not isinstance(values, torch.Tensor):
@@ -108,19 +122,39 @@ class Solver(SolverFamily):
                 "coefficients must be a numpy array or a torch tensor, "
                 f"got {type(values).__name__}."
             )
-        answer = question(self._checked(values.detach().cpu().numpy()))
+        plain = values.detach().cpu().numpy()
+        at = self._instances(plain, rows)
+        answer = question(self._checked(plain, at), at)
         return torch.from_numpy(answer).to(device=values.device, dtype=values.dtype)
 
-    def _checked(self, values: Array) -> Array:
-        expected = (self.problem.groups, self.problem.options)
+    def _instances(self, values: Array, rows: Any) -> Problem:
+        """Return the problem of the instances asked about."""
+        problem = self.problem
+        if not problem.varies:
+            return problem
+        if rows is None:
+            raise SolverError(
+                "the capacities or options of this problem differ by instance, so the solver "
+                "must know which instances these are; pass rows=, such as batch.rows."
+            )
+        chosen = np.asarray(rows)
+        if chosen.shape != values.shape[:1]:
+            raise SolverError(
+                f"rows must name one instance for each of the {len(values)} coefficients, "
+                f"got shape {chosen.shape}."
+            )
+        return problem.take(chosen)
+
+    def _checked(self, values: Array, at: Problem) -> Array:
+        expected = at.shape
         if values.ndim != 3 or values.shape[1:] != expected:
             raise SolverError(
                 f"coefficients must have shape (instances, {expected[0]}, {expected[1]}), "
                 f"got {values.shape}."
             )
-        finite = np.isfinite(values) | ~self.problem.mask
+        finite = np.isfinite(values) | ~at.mask
         if not finite.all():
             instance = int(np.flatnonzero(~finite.all(axis=(1, 2)))[0])
             raise SolverError(f"instance {instance} has NaN or infinite coefficients.")
         # Padding must never win, whatever a caller left there.
-        return np.where(self.problem.mask, values, 0.0).astype(np.float64, copy=False)
+        return np.where(at.mask, values, 0.0).astype(np.float64, copy=False)

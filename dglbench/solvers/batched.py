@@ -1,4 +1,4 @@
-"""The family of solvers that answer a whole batch at once; every task may supply its own."""
+"""The family of solvers that answer a whole batch at once, by the problem's structure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,32 @@ from dglbench.solvers.base import Solver, SolverFamily
 if TYPE_CHECKING:
     from dglbench.task import Task
 
-__all__ = ["Batched"]
+__all__ = ["Batched", "batched_solver"]
+
+
+def batched_solver(problem: Problem) -> Solver | None:
+    """Return the batched solver that fits the problem, or None if its structure has none."""
+    from dglbench.solvers.batched_knapsack import BatchedKnapsack
+    from dglbench.solvers.batched_matching import BatchedMatching
+    from dglbench.solvers.batched_paths import BatchedPaths
+    from dglbench.solvers.batched_top_k import BatchedTopK
+
+    candidates: tuple[type[Solver], ...] = (
+        BatchedPaths,
+        BatchedTopK,
+        BatchedMatching,
+        BatchedKnapsack,
+    )
+    fitting = (solver for solver in candidates if solver.refuses(problem) is None)
+    chosen = next(fitting, None)
+    return None if chosen is None else chosen(problem)
 
 
 class Batched(SolverFamily):
-    """Asks the task: vectorising needs structure that only a task knows to be there.
+    """Asks the task, which by default takes what fits the problem's structure (`batched_solver`).
 
-    The bundled tasks answer with `BatchedMatching` and `BatchedKnapsack`.
+    There are `BatchedPaths` (acyclic graphs), `BatchedTopK`, `BatchedMatching` and
+    `BatchedKnapsack`; a task may supply another.
     """
 
     summary: ClassVar[str] = "exact solvers vectorised over the batch; tasks that supply one"

@@ -15,7 +15,7 @@ from dglbench.errors import ProblemError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.solvers.ortools_integer import integer_knapsack
+from dglbench.solvers.ortools_integer import integer_knapsack, take_weights
 
 __all__ = ["BatchedKnapsack"]
 
@@ -58,50 +58,60 @@ class BatchedKnapsack(Solver):
     family: ClassVar[str] = "batched"
     dual_rule: ClassVar[str] = "centre"
 
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """See `Solver.refuses`."""
+        if problem.is_knapsack:
+            return None
+        return (
+            "batched knapsack needs one ≤ row and two options a group, take (weight ≥ 0) and "
+            "leave (weight 0); use the ortools solver."
+        )
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        if not problem.is_knapsack:
-            raise ProblemError(
-                "batched knapsack needs one row and two options a group, take (weight ≥ 0) and "
-                "leave (weight 0); use the ortools solver."
-            )
-        self._weights = problem.A[0, :, 0]
+        self._weights = take_weights(problem)
         self._weightless = self._weights == 0
         # Stands in for the weights where they divide: 0/0 must not come up.
         self._divisor = np.where(self._weightless, 1.0, self._weights)
-        self._capacity = max(float(problem.b[0]), 0.0)
         self._units = integer_knapsack(problem)
 
     @cached_property
     def _fallback(self) -> OrtoolsSolver:
         return OrtoolsSolver(self.problem)
 
-    def _relax(self, values: Array) -> Array:
+    @staticmethod
+    def _gain(values: Array, at: Problem) -> Array:
+        """(K, n): value of take less that of leave; 0 where there is nothing to take."""
+        gain: Array = values[:, :, 0] - values[:, :, 1]
+        return gain if at.mask.all() else np.where(at.mask[..., 0], gain, 0.0)
+
+    def _relax(self, values: Array, at: Problem) -> Array:
         # SPO+ asks this of small batches at every step, where each numpy call counts.
-        gain = values[:, :, 0] - values[:, :, 1]
+        gain = self._gain(values, at)
         useful = gain > 0
         order = self._order(self._ratio(gain, useful))
         order += np.arange(0, gain.size, gain.shape[1])[:, None]  # positions in the flat arrays
         weight = np.where(useful, self._weights, 0.0).take(order)
         left = np.empty(gain.size)
-        left[order] = self._capacity - (weight.cumsum(axis=1) - weight)
+        left[order] = np.maximum(at.b, 0.0) - (weight.cumsum(axis=1) - weight)
         share = left.reshape(gain.shape) / self._divisor
         np.minimum(np.maximum(share, 0.0, out=share), 1.0, out=share)
         if self._weightless.any():
             share[:, self._weightless] = 1.0  # taken whole, whatever is left
         return _both_options(np.where(useful, share, 0.0))
 
-    def _duals(self, values: Array) -> Array:
-        ranking = self._rank(values[:, :, 0] - values[:, :, 1])
-        if self._capacity == 0:
-            top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)
-            deterring: Array = 2.0 * top
-            return deterring[:, None]
-        whole = ranking.used <= self._capacity
+    def _duals(self, values: Array, at: Problem) -> Array:
+        ranking = self._rank(self._gain(values, at))
+        capacity = np.maximum(at.b, 0.0).reshape(-1)  # (1,) or (K,)
+        whole = ranking.used <= capacity[:, None]
         below = np.where(whole, 0.0, ranking.ratio).max(axis=1)
         above = np.where(whole & (ranking.ratio > 0), ranking.ratio, np.inf).min(axis=1)
-        full = np.where(whole, ranking.used, 0.0).max(axis=1) == self._capacity
+        full = np.where(whole, ranking.used, 0.0).max(axis=1) == capacity
         duals: Array = np.where(full, 0.5 * (below + above), below)
+        if (capacity == 0).any():
+            top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)
+            duals = np.where(capacity == 0, 2.0 * top, duals)
         return duals[:, None]
 
     def decision_error(self, values: Array) -> Array:
@@ -111,18 +121,29 @@ class BatchedKnapsack(Solver):
     @cached_property
     def _table_fits(self) -> bool:
         """Whether the weights are integers and one instance's table of choices is small enough."""
-        return self._units is not None and self.problem.groups * (self._units[1] + 1) <= MOST_BYTES
+        if self._units is None:
+            return False
+        return self.problem.groups * (int(self._units[1].max()) + 1) <= MOST_BYTES
 
-    def _decide(self, values: Array) -> Array:
+    def _decide(self, values: Array, at: Problem) -> Array:
         if self._units is None or not self._table_fits:
-            return self._fallback.decide(values)
-        gain = values[:, :, 0] - values[:, :, 1]
-        step = max(1, CHUNK_BYTES // (self.problem.groups * (self._units[1] + 1)))
+            return self._fallback._decide(values, at)
+        weights, most = self._units[0], int(self._units[1].max())
+        gain = self._gain(values, at)
+        capacities = self._capacities(at, len(gain))
+        step = max(1, CHUNK_BYTES // (at.groups * (most + 1)))
         take = np.empty(gain.shape, dtype=bool)
         for start in range(0, len(gain), step):
             rows = slice(start, start + step)
-            take[rows] = _best_subsets(gain[rows], *self._units)
+            take[rows] = _best_subsets(gain[rows], weights, capacities[rows])
         return _both_options(take.astype(np.float64))
+
+    def _capacities(self, at: Problem, count: int) -> npt.NDArray[np.int64]:
+        """(K,): capacities in units of the weights' common divisor."""
+        units = integer_knapsack(at) if at.varies else self._units
+        if units is None:
+            raise ProblemError("the weights of this knapsack are not integer.")
+        return np.broadcast_to(units[1], (count,))
 
     def _rank(self, gain: Array) -> Ranking:
         ratio = self._ratio(gain, gain > 0)
@@ -144,9 +165,12 @@ class BatchedKnapsack(Solver):
         return (-ratio).argsort(axis=1, kind="stable")
 
 
-def _best_subsets(gain: Array, weights: npt.NDArray[np.int64], capacity: int) -> Mask:
-    """Return which items to take (K, n), by dynamic programming over 0…capacity."""
+def _best_subsets(
+    gain: Array, weights: npt.NDArray[np.int64], capacities: npt.NDArray[np.int64]
+) -> Mask:
+    """Return which items to take (K, n), by dynamic programming over 0…the largest capacity."""
     instances, items = gain.shape
+    capacity = int(capacities.max(initial=0))
     best = np.zeros((instances, capacity + 1))
     better = np.zeros((items, instances, capacity + 1), dtype=bool)
     for item, weight in enumerate(weights.tolist()):
@@ -156,7 +180,7 @@ def _best_subsets(gain: Array, weights: npt.NDArray[np.int64], capacity: int) ->
         np.greater(with_item, best[:, weight:], out=better[item, :, weight:])
         np.maximum(best[:, weight:], with_item, out=best[:, weight:])
     take = np.empty(gain.shape, dtype=bool)
-    left = np.full(instances, capacity)
+    left = capacities.copy()
     every = np.arange(instances)
     for item in range(items - 1, -1, -1):
         take[:, item] = better[item, every, left]

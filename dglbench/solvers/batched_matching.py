@@ -6,12 +6,11 @@ maximise Σ_i u_{i,a(i)}   subject to   #{i : a(i) = j} ≤ b_j   for every loca
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from dglbench.errors import ProblemError
-from dglbench.problem import Array, Problem
+from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
 from dglbench.solvers.matching_centre import central_prices
 from dglbench.solvers.matching_relocation import Indices, head_count, match
@@ -24,6 +23,9 @@ CHUNK_NUMBERS = 2**19
 
 class BatchedMatching(Solver):
     """Assignment problems in which all may go everywhere, with integer capacities.
+
+    Capacities may differ by instance, individuals may be absent from some (a mask with the
+    last option alone), and all or nobody present may take an option that uses no row.
 
     `decide` and `relax` (the relaxation is integral): individuals start at their best location
     at prices that a few rising sweeps find. Locations still overfull then send one individual
@@ -41,7 +43,7 @@ class BatchedMatching(Solver):
     have no upper end. If capacities sum to n, λ is known only up to a shift, which changes no
     softmax: the centre of the differences is taken, with min λ = 0. A location without
     capacity gets the lowest price at which nobody wants it plus the spread of the instance's
-    values.
+    values. Demands that must be met exactly (= rows) all bind, and sum to n: the same.
 
     Reference: Ahuja, Magnanti and Orlin, Network Flows (1993), section 9.7.
     """
@@ -49,58 +51,150 @@ class BatchedMatching(Solver):
     family: ClassVar[str] = "batched"
     dual_rule: ClassVar[str] = "centre"
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        if not (problem.is_assignment and problem.mask.all()):
-            raise ProblemError(
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """See `Solver.refuses`."""
+        if not (problem.is_assignment and _everywhere(problem)):
+            return (
                 "batched matching needs an assignment problem in which every individual may go "
                 "to every location; use the ortools solver."
             )
         if (problem.b != np.floor(problem.b)).any():
-            raise ProblemError(
+            return (
                 f"batched matching needs integer capacities, got {problem.b}; round them down "
                 "or use the ortools solver."
             )
-        self._open: Indices = np.flatnonzero(problem.b > 0)
-        self._closed: Indices = np.flatnonzero(problem.b <= 0)
-        # A location for n + 1 never fills, so more room than that changes nothing.
-        self._rooms: Indices = np.minimum(problem.b[self._open], problem.groups + 1).astype(np.intp)
-        self._exact_fit = int(self._rooms.sum()) == problem.groups
+        if problem.equality.any() and not (
+            problem.equality.all() and problem.rows == problem.options
+        ):
+            return (
+                "batched matching needs either capacities or exact demands, the same for all "
+                "locations; use the ortools solver."
+            )
+        return None
 
-    def _decide(self, values: Array) -> Array:
+    def _decide(self, values: Array, at: Problem) -> Array:
         x = np.zeros(values.shape)
-        for rows, utilities in self._chunks(values):
-            place = self._open[match(utilities, self._rooms).place]
-            np.put_along_axis(x[rows], place[:, :, None], 1.0, axis=2)
+        for chunk in self._chunks(values, at):
+            place = chunk.places[match(chunk.utilities, chunk.rooms).place]
+            x[chunk.rows[:, None], np.arange(at.groups)[None, :], place] = 1.0
         return x
 
-    def _relax(self, values: Array) -> Array:
-        return self._decide(values)
+    def _relax(self, values: Array, at: Problem) -> Array:
+        return self._decide(values, at)
 
-    def _duals(self, values: Array) -> Array:
-        duals = np.zeros((len(values), self.problem.rows))
-        for rows, utilities in self._chunks(values):
-            found = match(utilities, self._rooms)
-            room = head_count(found.place, len(self._rooms)) < self._rooms
-            prices = central_prices(found.prices, found.gaps, room, self._exact_fit)
-            duals[rows, self._open] = prices
-            if self._closed.size:
-                score = utilities - prices[:, :, None]
+    def _duals(self, values: Array, at: Problem) -> Array:
+        duals = np.zeros((len(values), at.rows))
+        for chunk in self._chunks(values, at):
+            found = match(chunk.utilities, chunk.rooms)
+            prices = np.zeros(found.prices.shape)
+            # What absent individuals do bounds no price.
+            kept = slice(0, len(chunk.places) - chunk.has_absent)
+            rooms = np.broadcast_to(chunk.rooms, prices.shape)[:, kept]
+            heads = head_count(found.place, len(chunk.places))[:, kept]
+            full = (rooms.sum(axis=1) == heads.sum(axis=1)) & chunk.has_no_outside
+            for fit in (False, True):
+                some = np.flatnonzero(full == fit)
+                if some.size and kept.stop:
+                    prices[some, kept] = central_prices(
+                        found.prices[some, kept],
+                        found.gaps[some, kept, kept],
+                        (heads < rooms)[some],
+                        fit,
+                    )
+            rows = chunk.places[chunk.places < at.rows]
+            duals[chunk.rows[:, None], rows[None, :]] = prices[:, : len(rows)]
+            if chunk.closed.size:
+                score = chunk.utilities - prices[:, :, None]
                 attained = np.take_along_axis(score, found.place[:, None, :], axis=1)[:, 0]
-                duals[rows, self._closed] = self._deterring(values[rows], attained)
+                mask = None if at.mask.ndim == 2 else at.mask[chunk.rows]
+                deterring = _deterring(values[chunk.rows], mask, attained, chunk.closed)
+                duals[chunk.rows[:, None], chunk.closed[None, :]] = deterring
         return duals
 
-    def _deterring(self, values: Array, attained: Array) -> Array:
-        """Price locations without capacity so that nobody prefers one to what they attain."""
-        envy = (values[:, :, self._closed] - attained[:, :, None]).max(axis=1)
-        spread = values.max(axis=(1, 2)) - values.min(axis=(1, 2))
-        deterring: Array = np.maximum(envy, 0.0) + spread[:, None]
-        return deterring
+    def _chunks(self, values: Array, at: Problem) -> Iterator[_Chunk]:
+        """Cut the batch into parts whose open locations are the same, utilities as (K, L, n)."""
+        outside = np.arange(at.rows, at.options)
+        # A place for n + 1 never fills, so more room than that changes nothing.
+        rooms = np.minimum(at.b, at.groups + 1).astype(np.intp)
+        has_absent = at.mask.ndim == 3 and at.rows < at.options and _is_absence(self.problem)
+        step = max(1, CHUNK_NUMBERS // at.size)
+        for rows, is_open in _alike(rooms > 0, len(values)):
+            open_, closed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
+            places = np.concatenate([open_, outside])
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                room = rooms[open_] if rooms.ndim == 1 else rooms[part][:, open_]
+                unlimited = np.full((*room.shape[:-1], len(outside)), at.groups + 1, dtype=np.intp)
+                utilities = values[part][:, :, places].transpose(0, 2, 1)
+                if at.mask.ndim == 3:
+                    exists = at.mask[part][:, :, places].transpose(0, 2, 1)
+                    utilities = np.where(exists, utilities, -np.inf)
+                yield _Chunk(
+                    part,
+                    np.ascontiguousarray(utilities),
+                    np.concatenate([room, unlimited], axis=-1),
+                    places,
+                    closed,
+                    has_absent,
+                    has_absent or not outside.size,
+                )
 
-    def _chunks(self, values: Array) -> Iterator[tuple[slice, Array]]:
-        """Cut the batch into slices, each with its utilities as (K, L, n)."""
-        step = max(1, CHUNK_NUMBERS // (values.shape[1] * values.shape[2]))
-        for start in range(0, len(values), step):
-            rows = slice(start, start + step)
-            utilities = values[rows][:, :, self._open].transpose(0, 2, 1)
-            yield rows, np.ascontiguousarray(utilities)
+
+class _Chunk(NamedTuple):
+    """Instances that are solved together."""
+
+    rows: Indices
+    """(K,): where they are in the batch."""
+    utilities: Array
+    """(K, L, n): of the places that have room, −∞ where one may not go."""
+    rooms: Indices
+    """(L,) or (K, L)"""
+    places: Indices
+    """(L,): which options these are."""
+    closed: Indices
+    """The locations without room."""
+    has_absent: bool
+    """Whether the last place is where absent individuals are, and nobody else may be."""
+    has_no_outside: bool
+    """Whether those present need one of the locations."""
+
+
+def _everywhere(problem: Problem) -> bool:
+    """Whether all present may go to every location, and all or none of them outside."""
+    if problem.mask.all():
+        return True
+    return problem.mask.ndim == 3 and (problem.rows < problem.options) and _is_absence(problem)
+
+
+def _is_absence(problem: Problem) -> bool:
+    """Whether everyone has either all locations or the last option alone."""
+    present = problem.mask[..., : problem.rows]
+    absent = problem.mask[..., problem.rows :]
+    return (
+        problem.options == problem.rows + 1
+        and bool((present == present[..., :1]).all())
+        and bool((absent != present[..., :1]).all())
+    )
+
+
+def _alike(is_open: Mask, count: int) -> Iterator[tuple[Indices, Mask]]:
+    """Yield instances together whose locations with room are the same."""
+    if is_open.ndim == 1:
+        yield np.arange(count), is_open
+        return
+    patterns, which = np.unique(is_open, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == number), pattern
+
+
+def _deterring(values: Array, mask: Mask | None, attained: Array, closed: Indices) -> Array:
+    """Price locations without capacity so that nobody prefers one to what they attain."""
+    envied, low, high = values[:, :, closed], values, values
+    if mask is not None:
+        envied = np.where(mask[:, :, closed], envied, -np.inf)
+        low, high = np.where(mask, values, np.inf), np.where(mask, values, -np.inf)
+    envy = (envied - attained[:, :, None]).max(axis=1)
+    spread = high.max(axis=(1, 2)) - low.min(axis=(1, 2))
+    deterring: Array = np.maximum(envy, 0.0) + spread[:, None]
+    return deterring

@@ -33,19 +33,21 @@ class Matching(NamedTuple):
 
 
 def match(utilities: Array, rooms: Indices) -> Matching:
-    """Give every individual a location, at most ``rooms`` (L,) each, for the most total utility.
+    """Give every individual a location, at most ``rooms`` each, for the most total utility.
 
-    Needs Σ rooms ≥ n.
+    Rooms are (L,), or (K, L) where they differ by instance; they must hold all n. A utility of
+    −∞ keeps an individual away; each needs a finite one.
     """
     prices = _rising_prices(utilities, rooms)
     place = _best_at(utilities, prices)
-    unfilled = (head_count(place, len(rooms)) < rooms) & (prices > 0)
+    locations = rooms.shape[-1]
+    unfilled = (head_count(place, locations) < rooms) & (prices > 0)
     # Ties can leave room at a price, which no optimum does: these instances start without prices.
     tied = np.flatnonzero(unfilled.any(axis=1))
     prices[tied] = 0.0
     place[tied] = _best_at(utilities[tied], prices[tied])
-    pairs = np.indices((len(place), len(rooms))).reshape(2, -1)
-    gaps = _gaps_from(utilities, place, *pairs).reshape(len(place), len(rooms), len(rooms))
+    pairs = np.indices((len(place), locations)).reshape(2, -1)
+    gaps = _gaps_from(utilities, place, *pairs).reshape(len(place), locations, locations)
     found = Matching(place, prices, gaps)
     _relocate(utilities, rooms, found)
     return found
@@ -69,8 +71,9 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
     score = utilities.copy()
     for _ in range(SWEEPS):
         settled = True
-        for j, room in enumerate(rooms.tolist()):
-            if room >= n:
+        for j in range(locations):
+            room = rooms[..., j]
+            if (room >= n).all():
                 continue
             others = np.delete(np.arange(locations), j)
             rival = score[:, others[0]].copy()
@@ -81,13 +84,27 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
             if not over.size:
                 continue
             settled = False
-            ranked = np.partition(eagerness[over], (n - room - 1, n - room), axis=1)
             # Halfway between the last who stays and the first who leaves.
-            prices[over, j] += 0.5 * (ranked[:, n - room - 1] + ranked[:, n - room])
+            prices[over, j] += 0.5 * _around(
+                eagerness[over], room if room.ndim == 0 else room[over]
+            )
             score[over, j] = utilities[over, j] - prices[over, j, None]
         if settled:
             break
     return prices
+
+
+def _around(eagerness: Array, room: Indices) -> Array:
+    """Return the sum of the room-th and the next largest number of each row."""
+    n = eagerness.shape[1]
+    if room.ndim == 0:
+        last = n - int(room)
+        ranked = np.partition(eagerness, (last - 1, last), axis=1)
+        both: Array = ranked[:, last - 1] + ranked[:, last]
+        return both
+    ranked = np.sort(eagerness, axis=1)
+    every = np.arange(len(ranked))
+    return np.asarray(ranked[every, n - room - 1] + ranked[every, n - room])
 
 
 def _best_at(utilities: Array, prices: Array) -> Indices:
@@ -124,13 +141,14 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
     these at 0 keeps rounding from ever closing a negative cycle.
     """
     place, prices, gaps = found
-    heads = head_count(place, len(rooms))
+    heads = head_count(place, rooms.shape[-1])
+    rooms = np.broadcast_to(rooms, heads.shape)
     active = np.flatnonzero((heads > rooms).any(axis=1))
     while active.size:
         price = prices[active]
         lengths = np.maximum(gaps[active] - price[:, :, None] + price[:, None, :], 0.0)
-        distance, before = _shortest_paths(lengths, heads[active] > rooms)
-        to_room = np.where(heads[active] < rooms, distance, np.inf)
+        distance, before = _shortest_paths(lengths, heads[active] > rooms[active])
+        to_room = np.where(heads[active] < rooms[active], distance, np.inf)
         target = to_room.argmin(axis=1)
         reach = to_room.min(axis=1)[:, None]
         prices[active] = price + (reach - np.minimum(distance, reach))
@@ -144,7 +162,8 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
             origin = before[walking, to]
             walking, to, origin = (part[origin >= 0] for part in (walking, to, origin))
             instances = active[walking]
-            loss = utilities[instances, origin] - utilities[instances, to]
+            with np.errstate(invalid="ignore"):  # −∞ less −∞, of those who are elsewhere
+                loss = utilities[instances, origin] - utilities[instances, to]
             loss[place[instances] != origin[:, None]] = np.inf
             place[instances, loss.argmin(axis=1)] = to
             touched.append(origin)
@@ -154,7 +173,7 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
         heads[active, source] -= 1
         locations, instances = np.concatenate(touched), np.concatenate(touched_in)
         gaps[instances, locations] = _gaps_from(utilities, place, instances, locations)
-        active = active[(heads[active] > rooms).any(axis=1)]
+        active = active[(heads[active] > rooms[active]).any(axis=1)]
 
 
 def _shortest_paths(lengths: Array, sources: Mask) -> tuple[Array, Indices]:

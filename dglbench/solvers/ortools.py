@@ -2,7 +2,8 @@
 
 The relaxation of one instance (`dglbench.problem` has the integer problem):
 
-    maximise y·x   subject to   A x ≤ b [λ ≥ 0],   Σ_{i∈g} x_i = 1 for every group g,   0 ≤ x ≤ 1
+    maximise y·x   subject to   A x ≤ b [λ ≥ 0] or A x = b [λ of either sign] row by row,
+                                Σ_{i∈g} x_i = 1 for every group g,   0 ≤ x ≤ 1
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from dglbench.errors import SolverError
-from dglbench.problem import Array, Problem
+from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.ortools_integer import FlowRule, IntegerRule, KnapsackRule
+from dglbench.solvers.ortools_flow import FlowRule, PathRule
+from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
+from dglbench.structure.matrices import pick_one
 
-__all__ = ["LinearModel", "MipRule", "OrtoolsSolver", "Vertex"]
+__all__ = ["IntegralRule", "LinearModel", "MipRule", "OrtoolsSolver", "Vertex"]
 
 # The dual simplex starts from x at its bounds, which the pick-one rows are quick to repair:
 # half the time of the primal from 50 groups on. Presolve finds nothing to remove in such rows.
@@ -40,7 +43,8 @@ class Vertex(NamedTuple):
 
 
 class LinearModel:
-    """The rows of one problem as an OR-Tools model, built once; only its objective changes.
+    """The rows of one problem as an OR-Tools model, built once; only its objective changes,
+    and where instances differ the bounds of its rows and variables.
 
     OR-Tools copies the model into a new solver at every solve. Nothing of an earlier solve
     (basis, factorisation, incumbent) survives, so the answer is a pure function of the
@@ -50,22 +54,26 @@ class LinearModel:
 
     def __init__(self, problem: Problem, backend: str, parameters: str, *, integer: bool) -> None:
         from ortools.linear_solver.python import model_builder_helper as helper
-        from scipy.sparse import csr_matrix, eye_array, kron, vstack
+        from scipy.sparse import csr_matrix, vstack
 
-        groups, size = problem.groups, problem.mask.size
-        pick_one = kron(eye_array(groups), np.ones((1, problem.options)))
+        groups = problem.groups
         self._groups = groups
         self._backend = backend
-        self._indices = list(range(size))
+        self._indices = list(range(problem.size))
+        self._equality = problem.equality
+        self._most_use = problem.most_use
+        # The first instance stands for all; `_adapt` moves the bounds where others differ.
+        self._b = problem.b if problem.b.ndim == 1 else problem.b[0]
+        self._mask = problem.mask if problem.mask.ndim == 2 else problem.mask[0]
         # OR-Tools' stubs cannot be matched by any numpy array.
         self._model = cast(Any, helper.ModelBuilderHelper())
         self._model.fill_model_from_sparse_data(
-            np.zeros(size),
-            problem.mask.ravel().astype(np.float64),
-            np.zeros(size),
-            np.concatenate([np.ones(groups), np.full(problem.rows, -np.inf)]),
-            np.concatenate([np.ones(groups), _finite_room(problem)]),
-            csr_matrix(vstack([pick_one, csr_matrix(problem.flat_A)])),
+            np.zeros(problem.size),
+            self._mask.ravel().astype(np.float64),
+            np.zeros(problem.size),
+            np.concatenate([np.ones(groups), np.where(problem.equality, self._b, -np.inf)]),
+            np.concatenate([np.ones(groups), self._room(self._b)]),
+            csr_matrix(vstack([pick_one(problem.shape), problem.matrix])),
         )
         if integer:
             for index in self._indices:
@@ -75,8 +83,11 @@ class LinearModel:
         self._solver.set_solver_specific_parameters(parameters)
         self._optimal = helper.SolveStatus.OPTIMAL
 
-    def solve(self, values: Array, instance: int) -> Vertex:
-        """Solve for coefficients of shape (G, S); ``instance`` is for the error message."""
+    def solve(self, values: Array, b: Array, mask: Mask, instance: int) -> Vertex:
+        """Solve for coefficients (G, S), b (M,) and mask (G, S); ``instance`` is for the error."""
+        if b is not self._b or mask is not self._mask:
+            self._adapt(b, mask)
+        # One by one: set_objective_coefficients leaves coefficients that become 0 as they were.
         set_coefficient = self._model.set_var_objective_coefficient
         for index, value in zip(self._indices, values.ravel().tolist(), strict=True):
             set_coefficient(index, value)
@@ -89,13 +100,49 @@ class LinearModel:
             )
         return Vertex(self._solver.variable_values(), self._solver.dual_values()[self._groups :])
 
+    def _room(self, b: Array) -> Array:
+        """b, infinite where it is huge and no choice could use it up."""
+        open_ = (b > MOST_ROOM) & (b > self._most_use) & ~self._equality
+        return np.where(open_, np.inf, b)
+
+    def _adapt(self, b: Array, mask: Mask) -> None:
+        """Move the bounds that differ from those of the instance before."""
+        room = self._room(b)
+        for row in np.flatnonzero(b != self._b).tolist():
+            self._model.set_constraint_upper_bound(self._groups + row, room[row])
+            if self._equality[row]:
+                self._model.set_constraint_lower_bound(self._groups + row, b[row])
+        if mask is not self._mask:
+            for option in np.flatnonzero(mask.ravel() != self._mask.ravel()).tolist():
+                self._model.set_var_upper_bound(option, float(mask.ravel()[option]))
+        self._b, self._mask = b, mask
+
+
+class IntegralRule(IntegerRule):
+    """Problems whose relaxation has integer vertices: the vertex at which GLOP ends."""
+
+    def __init__(self, problem: Problem) -> None:
+        # GLOP's reduced costs are right to 1e-9.
+        self.error = problem.groups * 1e-9
+        self._model = LinearModel(problem, "glop", GLOP_PARAMETERS, integer=False)
+
+    def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
+        """See `IntegerRule.choose`."""
+        found = self._model.solve(values, b, mask, instance).x.reshape(values.shape)
+        x: Array = np.rint(found)
+        if np.abs(x - found).max() > 1e-6 or (x.sum(axis=1) != 1).any():
+            raise SolverError(
+                f"instance {instance}: glop did not end at an integer vertex; rescale the values."
+            )
+        return x
+
 
 class MipRule(IntegerRule):
     """Any other problem, by SCIP with a gap of 0.
 
     SCIP and not CP-SAT: A need not be integer, and CP-SAT would first round it to integers.
     The objective is scaled by a power of two (exact) to a largest coefficient in [1, 2), far
-    above SCIP's absolute tolerances; the rounded answer is checked against A x ≤ b.
+    above SCIP's absolute tolerances; the rounded answer is checked against the rows.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -104,32 +151,23 @@ class MipRule(IntegerRule):
         self.error = problem.groups * 1e-7
         self._model = LinearModel(problem, "scip", SCIP_PARAMETERS, integer=True)
 
-    def choose(self, values: Array, instance: int) -> Array:
-        """Return the best 0/1 choice for coefficients of shape (G, S)."""
-        problem = self._problem
+    def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
+        """See `IntegerRule.choose`."""
         # What every option of a group shares cannot change the choice.
-        relative = np.where(problem.mask, values - _group_best(problem, values), 0.0)
+        best = np.where(mask, values, -np.inf).max(axis=1, keepdims=True)
+        relative = np.where(mask, values - best, 0.0)
         largest = float(np.abs(relative).max())
         if largest > 0:
             relative = np.ldexp(relative, 1 - int(np.frexp(largest)[1]))
-        x = np.rint(self._model.solve(relative, instance).x).reshape(values.shape)
-        over = problem.usage(x[None])[0] - problem.b
-        if (over > 1e-9 * np.maximum(1.0, np.abs(problem.b))).any() or (x.sum(axis=1) != 1).any():
+        x = np.rint(self._model.solve(relative, b, mask, instance).x).reshape(values.shape)
+        over = self._problem.usage(x[None])[0] - b
+        off = np.where(self._problem.equality, np.abs(over), over)
+        if (off > 1e-9 * np.maximum(1.0, np.abs(b))).any() or (x.sum(axis=1) != 1).any():
             raise SolverError(
                 f"instance {instance}: scip's rounded answer breaks a constraint by "
-                f"{over.max():.3g}; rescale the rows of A to similar sizes."
+                f"{off.max():.3g}; rescale the rows of A to similar sizes."
             )
         return x
-
-
-def _finite_room(problem: Problem) -> Array:
-    """b, infinite where it is huge and no choice could use it up."""
-    return np.where((problem.b > MOST_ROOM) & (problem.b > problem.most_use), np.inf, problem.b)
-
-
-def _group_best(problem: Problem, values: Array) -> Array:
-    best: Array = np.where(problem.mask, values, -np.inf).max(axis=1, keepdims=True)
-    return best
 
 
 class OrtoolsSolver(Solver):
@@ -137,12 +175,12 @@ class OrtoolsSolver(Solver):
 
     `relax` and `duals`: GLOP's dual simplex, one LP an instance, on a model built once. The dual
     rule is ``vertex``: λ is the vertex of the optimal dual face at which GLOP's dual simplex
-    ends when it starts from scratch, negatives within tolerance set to 0. A vertex
+    ends when it starts from scratch, negatives within tolerance set to 0 on ≤ rows. A vertex
     nearly always leaves some group tied between options; the batched solvers' ``centre`` does not.
 
-    `decide`: min-cost flow for assignment problems with integer b, dynamic programming for
-    knapsacks with integer weights, SCIP for the rest (`FlowRule`, `KnapsackRule`, `MipRule`).
-    One solve an instance.
+    `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
+    programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
+    anyway (top-k), SCIP for the rest. One solve an instance.
 
     Reference: OR-Tools, https://developers.google.com/optimization.
     """
@@ -155,9 +193,9 @@ class OrtoolsSolver(Solver):
 
     def decision_error(self, values: Array) -> Array:
         """(K,): the integer rule's share of the largest difference inside a group."""
-        mask = self.problem.mask
-        best = np.where(mask, values, -np.inf).max(axis=2)
-        worst = np.where(mask, values, np.inf).min(axis=2)
+        ever = self.problem.ever
+        best = np.where(ever, values, -np.inf).max(axis=2)
+        worst = np.where(ever, values, np.inf).min(axis=2)
         error: Array = self._integer_rule.error * (best - worst).max(axis=1)
         return error
 
@@ -167,30 +205,40 @@ class OrtoolsSolver(Solver):
 
     @cached_property
     def _integer_rule(self) -> IntegerRule:
-        for rule in (FlowRule, KnapsackRule):
+        for rule in (FlowRule, PathRule, KnapsackRule):
             if rule.fits(self.problem):
                 return rule(self.problem)
-        return MipRule(self.problem)
+        return IntegralRule(self.problem) if self.problem.is_integral else MipRule(self.problem)
 
-    def _vertices(self, values: Array) -> Iterator[Vertex]:
-        for instance, coefficients in enumerate(values):
-            yield self._relaxation.solve(coefficients, instance)
+    def _vertices(self, values: Array, at: Problem) -> Iterator[Vertex]:
+        for instance, (coefficients, b, mask) in enumerate(_one_by_one(values, at)):
+            yield self._relaxation.solve(coefficients, b, mask, instance)
 
-    def _decide(self, values: Array) -> Array:
+    def _decide(self, values: Array, at: Problem) -> Array:
         x = np.empty(values.shape)
-        for instance, coefficients in enumerate(values):
-            x[instance] = self._integer_rule.choose(coefficients, instance)
+        for instance, (coefficients, b, mask) in enumerate(_one_by_one(values, at)):
+            x[instance] = self._integer_rule.choose(coefficients, b, mask, instance)
         return x
 
-    def _relax(self, values: Array) -> Array:
+    def _relax(self, values: Array, at: Problem) -> Array:
         x = np.empty(values.shape)
-        for instance, vertex in enumerate(self._vertices(values)):
+        for instance, vertex in enumerate(self._vertices(values, at)):
             x[instance] = vertex.x.reshape(values.shape[1:])
         return np.clip(x, 0.0, 1.0)
 
-    def _duals(self, values: Array) -> Array:
-        duals = np.empty((len(values), self.problem.rows))
-        for instance, vertex in enumerate(self._vertices(values)):
+    def _duals(self, values: Array, at: Problem) -> Array:
+        duals = np.empty((len(values), at.rows))
+        for instance, vertex in enumerate(self._vertices(values, at)):
             duals[instance] = vertex.duals
         # Adding 0 turns minus zero into zero, so that equal answers are equal to the last bit.
-        return np.maximum(duals, 0.0) + 0.0
+        return np.where(at.equality, duals, np.maximum(duals, 0.0)) + 0.0
+
+
+def _one_by_one(values: Array, at: Problem) -> Iterator[tuple[Array, Array, Mask]]:
+    """Yield each instance's coefficients, b and mask; what is shared is the same object."""
+    for instance, coefficients in enumerate(values):
+        yield (
+            coefficients,
+            at.b if at.b.ndim == 1 else at.b[instance],
+            at.mask if at.mask.ndim == 2 else at.mask[instance],
+        )

@@ -17,10 +17,11 @@ from typing import Any
 from dglbench import options
 from dglbench.data.source import read_file
 from dglbench.errors import OptionError, SweepError
-from dglbench.plugins import TASKS, find_method, find_task, plugins
+from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
+from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.wishes import Search, Wishes
-from dglbench.task import Task, setting_name
+from dglbench.task import setting_name
 from dglbench.training.resolve import resolve_protocol
 from dglbench.training.spec import Protocol
 
@@ -96,9 +97,8 @@ class Sweep:
 
 def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     """Resolve wishes given in rising order of precedence."""
+    wishes = [with_known_names(source) for source in wishes]
     methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
-    for name in methods:
-        find_method(name)
     _check_owners(wishes, methods)
     search: Search = _last(wishes, "search") or "none"
     settings = tuple(_settings(wishes, methods, search))
@@ -109,7 +109,7 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
         )
     return Sweep(
         methods=methods,
-        solver=_last(wishes, "solver") or "ortools",
+        solver=find_plugin(SOLVERS, _last(wishes, "solver") or "ortools").name,
         threads=_last(wishes, "threads") or 1,
         search=search,
         time_limit=_last(wishes, "time_limit"),
@@ -196,7 +196,7 @@ def _setting(
 ) -> Setting:
     if "data" in entry:
         return _file_setting(wishes, index, entry, methods, search)
-    task, size = _split(entry["task"])
+    task, size = find_setting(entry["task"])
     paper = dict(task.paper().get("settings", {}).get(entry["task"], {}))
     seeds: Any = paper.pop("seeds", [DEFAULT_SEED])
     given: dict[str, Any] = paper
@@ -214,8 +214,8 @@ def _setting(
     try:
         settings = task.parse_settings({**given, **size})
     except OptionError as error:
-        hint = f" To set it for one task alone, write --set {task.name}.key=value."
-        raise OptionError(f"{error}{hint if 'has no option' in str(error) else ''}") from error
+        there = [other["task"] for _, other in _entries(wishes) if "data" not in other]
+        raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
     if size and str(given.get("n", settings.n)) != str(settings.n):
         raise SweepError(
             f"{entry['task']} has its size in its name, so n={given['n']} cannot be set; "
@@ -289,16 +289,7 @@ def _names(entry: Mapping[str, Any]) -> tuple[str, str]:
     if "data" in entry:
         spec = read_file(Path(entry["data"])).dataset.spec
         return spec.setting_name, spec.task
-    return entry["task"], _split(entry["task"])[0].name
-
-
-def _split(name: str) -> tuple[Task, dict[str, int]]:
-    """Read ``matching-50`` as a task and its size, ``matching`` as a task alone."""
-    known = {plugin.name for plugin in plugins(TASKS)}
-    stem, dash, size = name.rpartition("-")
-    if name not in known and dash and size.isdigit():
-        return find_task(stem), {"n": int(size)}
-    return find_task(name), {}
+    return entry["task"], find_setting(entry["task"])[0].name
 
 
 def _check_owners(wishes: Sequence[Wishes], methods: Sequence[str]) -> None:

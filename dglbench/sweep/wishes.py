@@ -128,6 +128,9 @@ def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
         if given.get(key) in ("", []):
             raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
+        for key in ("seeds", "train_seeds"):
+            if isinstance(given.get(key), str):
+                given[key] = options.spell_out_ranges(given[key])
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:
         raise SweepError(str(error)) from error

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.solvers.base import Solver
@@ -152,20 +152,20 @@ class MeteredSolver:
     def __init__(self, solver: Solver, meter: Meter) -> None:
         self._solver, self._meter = solver, meter
 
-    def decide(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.decide`."""
+    def decide(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.decide`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.decide(values)
+            return self._solver.decide(values, rows)
 
-    def relax(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.relax`."""
+    def relax(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.relax`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.relax(values)
+            return self._solver.relax(values, rows)
 
-    def duals(self, values: torch.Tensor, *, purpose: str) -> torch.Tensor:
-        """See `Solver.duals`."""
+    def duals(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
+        """See `Solver.duals`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):
-            return self._solver.duals(values)
+            return self._solver.duals(values, rows)
 
     def _metered(self, purpose: str, instances: int) -> AbstractContextManager[None]:
         self._meter.count(purpose, instances)
@@ -173,19 +173,26 @@ class MeteredSolver:
 
 
 class EvaluationSolver:
-    """The evaluation solver as diagnostics are shown it: every answer counts as ``evaluate``."""
+    """The evaluation solver as diagnostics are shown it: every answer counts as ``evaluate``.
 
-    def __init__(self, solver: Solver, meter: Meter) -> None:
+    ``rows`` count within one split; ``instances`` are that split's rows of the dataset.
+    """
+
+    def __init__(self, solver: Solver, meter: Meter, instances: Any = None) -> None:
         self._solver = MeteredSolver(solver, meter)
+        self._split = instances
 
-    def decide(self, values: torch.Tensor) -> torch.Tensor:
+    def decide(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.decide`."""
-        return self._solver.decide(values, purpose="evaluate")
+        return self._solver.decide(values, purpose="evaluate", rows=self._instances(rows))
 
-    def relax(self, values: torch.Tensor) -> torch.Tensor:
+    def relax(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.relax`."""
-        return self._solver.relax(values, purpose="evaluate")
+        return self._solver.relax(values, purpose="evaluate", rows=self._instances(rows))
 
-    def duals(self, values: torch.Tensor) -> torch.Tensor:
+    def duals(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
         """See `Solver.duals`."""
-        return self._solver.duals(values, purpose="evaluate")
+        return self._solver.duals(values, purpose="evaluate", rows=self._instances(rows))
+
+    def _instances(self, rows: Any) -> Any:
+        return rows if rows is None or self._split is None else self._split[list(rows)]

@@ -45,15 +45,21 @@ class Learner:
         self.meter = Meter(self.clock, self.ledger)
         task = find_task(spec.data.task)
         self.scale = task.label_scale(dataset)
-        self.constraints = Constraints(dataset.problem)
         rows = dataset.rows("train")
+        self.problem = dataset.problem.take(rows)
+        self.constraints = Constraints(self.problem)
         self.features = torch.from_numpy(dataset.features[rows])
-        self.labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.parameter_labels = torch.from_numpy(dataset.labels[rows]) / self.scale
+        self.labels = self._to_values(torch.from_numpy(dataset.labels[rows]))
+        # Where labels are option values to maximise, they need no second form.
+        self._plain = self.labels.shape == self.parameter_labels.shape and bool(
+            (self.labels == self.parameter_labels).all()
+        )
         self.predictor = fresh_predictor(task, dataset, spec.train_seed)
         if warm_start:
             warm_start.apply(self.predictor)
         self.method: Method = find_method(spec.method).cls(spec.options)
-        self._solver = MeteredSolver(make_solver(spec.solver, task, dataset.problem), self.meter)
+        self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
         self._draws = stream(spec.data.seed, "batches", *repetition(spec.train_seed))
         self._epochs = 0
 
@@ -94,8 +100,12 @@ class Learner:
         for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
-                predictions = self.predictor(features) / self.scale
-            loss = self.method.loss(Batch(rows, predictions, labels))
+                predicted = self.predictor(features)
+                predictions = self._to_values(predicted)
+                parameters = predictions if self._plain else predicted / self.scale
+            loss = self.method.loss(
+                Batch(rows, predictions, labels, parameters, self.parameter_labels[rows])
+            )
             with phase("backward"):
                 self._optimiser.zero_grad(set_to_none=True)
                 torch.autograd.backward(loss)
@@ -115,8 +125,12 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            predictions: torch.Tensor = self.predictor(self.features) / self.scale
-            return predictions
+            return self._to_values(self.predictor(self.features))
+
+    def _to_values(self, parameters: torch.Tensor) -> torch.Tensor:
+        """Return scaled option values to maximise."""
+        values: torch.Tensor = self.problem.values(parameters, self.scale)
+        return values
 
     def _timed(self) -> torch.Tensor:
         with self.clock.phase("predict"):
@@ -128,5 +142,5 @@ class Learner:
                 f"method {self.spec.method} uses the layer '{name}' and does not name it; add it "
                 f"to `layers` of {type(self.method).__name__}."
             )
-        layer = find_layer(name)(self.dataset.problem, threads=self.spec.threads, **options)
+        layer = find_layer(name)(self.problem, threads=self.spec.threads, **options)
         return MeteredLayer(layer, self.meter)

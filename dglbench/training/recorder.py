@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dglbench.errors import PluginError
-from dglbench.methods.base import Snapshot
+from dglbench.methods.base import Constraints, Snapshot
 from dglbench.problem import Array
 from dglbench.runs import schemas, selection
 from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
@@ -128,6 +129,7 @@ class Recorder:
             instances={split: len(dataset.rows(split)) for split in SPLITS},
             groups=dataset.problem.groups,
             options=dataset.problem.options,
+            sense=dataset.problem.sense,
             label_scale=learner.scale,
             warm_start=warm,
             selected=selected,
@@ -156,20 +158,31 @@ class Recorder:
             if rows[name]
         }
 
+    @cached_property
+    def _val_constraints(self) -> Constraints:
+        judge = self._evaluator.splits["val"]
+        return Constraints(judge.problem.take(judge.instances))
+
     def _log_diagnostics(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
         """Ask the method what it has to say of itself, and log it."""
         import torch
 
-        learner = self._learner
+        learner, judge, solver = (
+            self._learner,
+            self._evaluator.splits["val"],
+            self._evaluator.solver,
+        )
         snapshot = Snapshot(
             epoch=epoch,
             constraints=learner.constraints,
             predict=learner.predict,
             refreshed=self._refreshed,
-            val_labels=torch.from_numpy(self._evaluator.splits["val"].labels) / learner.scale,
-            val_predictions=torch.from_numpy(predictions) / learner.scale,
+            val_constraints=self._val_constraints,
+            val_labels=torch.from_numpy(judge.values) / learner.scale,
+            val_predictions=judge.problem.values(torch.from_numpy(predictions), learner.scale),
             val_regret=outcome.regret / learner.scale,
-            solver=EvaluationSolver(self._evaluator.solver, learner.meter),
+            solver=EvaluationSolver(solver, learner.meter, learner.dataset.rows("train")),
+            val_solver=EvaluationSolver(solver, learner.meter, judge.instances),
         )
         for table, row in learner.method.diagnostics(snapshot).items():
             if table not in schemas.DIAGNOSTICS:

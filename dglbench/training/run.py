@@ -9,11 +9,19 @@ from typing import Any, NamedTuple
 
 from dglbench.data.source import identify, read_file
 from dglbench.errors import OptionError, RunError
-from dglbench.plugins import find_method, find_task
+from dglbench.plugins import find_method, find_setting, find_task
+from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
+from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
+from dglbench.training.fit import check_fit
+from dglbench.training.resolve import (
+    named_setting,
+    resolve_data,
+    resolve_protocol,
+    resolve_run,
+)
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import fresh_predictor, load_or_train
@@ -81,9 +89,11 @@ def run_once(
     folder = out / spec.run_id
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
-    out.mkdir(parents=True, exist_ok=True)
-    clean_partial(out)
+    check_folder(out)
     loaded = loaded or load_data(spec.data, spec.data_digest)
+    check_fit(spec, loaded.dataset.problem)  # refused before anything is written
+    make_folder(out)
+    clean_partial(out)
     warm_start = None
     if spec.protocol.warm_start:
         task = find_task(spec.data.task)
@@ -107,15 +117,15 @@ def _resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
     """Check the request; a dataset file is read once, and what was hashed is trained on."""
     loaded = None
     if request.data_file is None:
-        task = find_task(request.task or "")
-        data = resolve_data(task, request.settings, request.seed)
+        task, settings = named_setting(request.task or "", request.settings)
+        data = resolve_data(task, settings, request.seed)
         digest = identify(data)
     else:
         dataset, digest = read_file(request.data_file, request.settings)
         data, task = dataset.spec, find_task(dataset.spec.task)
-        if request.task not in (None, data.task):
+        if request.task is not None and not _is_about(request.task, data):
             raise OptionError(
-                f"{request.data_file} holds {data.task} data; leave out {request.task}."
+                f"{request.data_file} holds {data.setting_name} data; leave out {request.task}."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
     spec = resolve_run(
@@ -148,6 +158,12 @@ def _read(folder: Path) -> RunRecord:
             f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
             "results/matching-50-s25-dgl-5-0123456789ab."
         ) from error
+
+
+def _is_about(name: str, data: TaskSpec) -> bool:
+    """Say whether a task or setting such as ``matching-50`` is that of the data."""
+    task, size = find_setting(name)
+    return task.name == data.task and size in ({}, {"n": data.settings.n})
 
 
 def _short(digest: str | None) -> str:

@@ -27,6 +27,7 @@ from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.spec import Protocol
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
 __all__ = [
@@ -178,36 +179,47 @@ def _train(
     import torch
 
     predictor = fresh_predictor(task, dataset, train_seed)
-    predicted = torch.tensor(dataset.problem.predicted)
     scale = task.label_scale(dataset)
     data = {
         split: (
             torch.from_numpy(dataset.features[rows]),
-            torch.from_numpy(dataset.labels[rows])[:, predicted],
+            torch.from_numpy(dataset.labels[rows]),
+            torch.tensor(dataset.problem.take(rows).counted),
         )
         for split in ("train", "val")
         for rows in [dataset.rows(split)]
     }
     optimiser = torch.optim.Adam(predictor.parameters(), lr=protocol.warm_start_lr, fused=True)
     draws = stream(dataset.spec.seed, "warm start", "batches", *repetition(train_seed))
-    features, labels = data["train"]
+    features, labels, counted = data["train"]
     best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
     for epoch in range(1, protocol.warm_start_epochs + 1):
         order = torch.from_numpy(draws.permutation(len(features)))
         for rows in torch.split(order, protocol.batch_size):
-            error = predictor(features[rows])[:, predicted] - labels[rows]
+            here = counted if counted.ndim < labels.ndim else counted[rows]
+            error = _counted_error(predictor(features[rows]), labels[rows], here)
             loss = (error / scale).square().mean()
             optimiser.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
             optimiser.step()
         with torch.no_grad():
-            val = float((predictor(data["val"][0])[:, predicted] - data["val"][1]).square().mean())
+            error = _counted_error(predictor(data["val"][0]), *data["val"][1:])
+            val = float(error.square().mean())
         if val < best:
             best, best_epoch, best_state = val, epoch, copy.deepcopy(predictor.state_dict())
         elif epoch - best_epoch >= protocol.warm_start_patience:
             break
     predictor.load_state_dict(best_state)
     return predictor, epoch, best
+
+
+def _counted_error(
+    predictions: torch.Tensor, labels: torch.Tensor, counted: torch.Tensor
+) -> torch.Tensor:
+    """Return the errors that count, of option values that exist or of parameters."""
+    if counted.ndim < labels.ndim:
+        return predictions[:, counted] - labels[:, counted]
+    return predictions[counted] - labels[counted]
 
 
 def saved_state(predictor: nn.Module) -> bytes:

@@ -20,8 +20,6 @@ from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_row
 if TYPE_CHECKING:
     from torch import nn
 
-    from dglbench.solvers import Solver
-
 __all__ = ["Knapsack", "KnapsackSettings"]
 
 SEMO_DAYS = 789
@@ -190,11 +188,14 @@ class Knapsack(Task):
         """Place each slot at the hour it starts."""
         return LabelAxis("hour of day", np.arange(settings.n) * (24 / settings.n))
 
-    def batched_solver(self, problem: Problem) -> Solver:
-        """Sort by value per weight for the relaxation, all instances at once."""
-        from dglbench.solvers.batched_knapsack import BatchedKnapsack
-
-        return BatchedKnapsack(problem)
+    def remark(self, settings: KnapsackSettings) -> str | None:
+        """Say that days are simulated, and how to take the real ones."""
+        if settings.source == "semo":
+            return None
+        return (
+            "knapsack runs on simulated market days; --set knapsack.source=semo takes the real "
+            "ones, downloaded once."
+        )
 
 
 def _synthetic(settings: KnapsackSettings, seed: int) -> Days:

@@ -36,8 +36,6 @@ from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_row
 if TYPE_CHECKING:
     from torch import nn
 
-    from dglbench.solvers import Solver
-
 __all__ = ["Matching", "MatchingSettings"]
 
 # Individuals whose location term is computed at once; bounds the memory that a
@@ -128,11 +126,7 @@ class Matching(Task):
 
     def problem(self, settings: MatchingSettings, constants: Mapping[str, Any]) -> Problem:
         """Build the rows that count heads at each location."""
-        heads = np.broadcast_to(
-            np.eye(settings.locations)[:, None, :],
-            (settings.locations, settings.n, settings.locations),
-        )
-        return Problem.build(heads, constants["capacities"])
+        return Problem.assignment(settings.n, constants["capacities"])
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the logistic regression on pair inputs, without making the pair inputs."""
@@ -145,12 +139,6 @@ class Matching(Task):
     def label_axis(self, settings: MatchingSettings) -> LabelAxis:
         """Place each utility at its location."""
         return LabelAxis("location", np.tile(np.arange(1, settings.locations + 1), settings.n))
-
-    def batched_solver(self, problem: Problem) -> Solver:
-        """Return the solver that moves individuals along shortest paths between locations."""
-        from dglbench.solvers.batched_matching import BatchedMatching
-
-        return BatchedMatching(problem)
 
 
 def _base_term(base: Array, settings: MatchingSettings, seed: int) -> Array:

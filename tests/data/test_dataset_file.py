@@ -1,7 +1,9 @@
 """The dataset file: what goes in comes out, and anything else is refused in one sentence."""
 
+import dataclasses
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 
 from dglbench.data.dataset_file import dataset_digest, read_dataset, stored_digest, write_dataset
 from dglbench.errors import DatasetError
+from dglbench.plugins import find_task
 
 
 @pytest.fixture
@@ -75,7 +78,8 @@ def test_the_file_is_what_the_manual_says(file, small_data):
     assert table.column("labels").to_pylist()[3] == dataset.labels[3].ravel().tolist()
     document = json.loads(pq.read_schema(file).metadata[b"dglbench"])
     assert document["constants"] == {"capacities": [2, 2, 2]}
-    assert (document["format"], document["task"], document["seed"]) == (1, "matching", 7)
+    assert (document["format"], document["task"], document["seed"]) == (2, "matching", 7)
+    assert (document["sense"], document["by_instance"]) == ("maximise", [])
     assert document["settings"]["n"] == 6
 
 
@@ -170,7 +174,7 @@ def test_changed_columns_are_refused(file, change, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"format": 2}, "has format version 2, but this dglbench reads version 1"),
+        ({"format": 3}, "has format version 3, but this dglbench reads versions 1 and 2"),
         ({"format": None}, "format version None"),
         ({"task": "no-such"}, "there is no task 'no-such'; there are"),
         ({"task": 3}, "nonsense"),
@@ -184,6 +188,9 @@ def test_changed_columns_are_refused(file, change, says):
         ({"constants": {"capacities": [2, 2, 3]}}, "does not match its digest"),
         ({"feature_shape": [6, 14]}, "90 features in an instance; its settings call for 84"),
         ({"digest": None}, "lacks digest"),
+        ({"sense": None}, "lacks sense"),
+        ({"sense": "minimise"}, "says minimise, but task matching now says maximise"),
+        ({"by_instance": ["b"]}, "lacks the column b"),
     ],
 )
 def test_changed_metadata_is_refused(file, changes, says):
@@ -211,3 +218,76 @@ def test_a_failed_write_leaves_what_was_there(file, small_data, monkeypatch):
         write_dataset(small_data(seed=8), file)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("task", ["matching", "knapsack"])
+def test_files_of_the_first_format_are_still_read(task):
+    path = Path(__file__).parent / "files" / f"format-1-{task}.parquet"
+    dataset = read_dataset(path)
+    fresh = find_task(task).generate(dataset.spec.settings, dataset.spec.seed)
+    assert np.array_equal(dataset.labels, fresh.labels)
+    assert np.array_equal(dataset.features, fresh.features)
+    assert stored_digest(path) == dataset_digest(fresh, version=1)
+
+
+COHORTS = '''
+import numpy as np
+from dataclasses import dataclass
+from dglbench.problem import Problem
+from dglbench.task import Dataset, Task, TaskSpec
+
+@dataclass(frozen=True)
+class Settings:
+    n: int = 3
+
+class Cohorts(Task):
+    """Costs to be minimised; seats and attendance differ by week."""
+    name, summary, sizes, Settings = "cohorts", "weeks", (3,), Settings
+
+    def problem(self, settings, constants):
+        return Problem.assignment(settings.n, [3, 3], absent=True, sense="minimise")
+
+    def generate(self, settings, seed):
+        present = np.array([[1, 1, 0], [1, 1, 1], [1, 0, 0], [0, 1, 1]], dtype=bool)
+        mask = np.concatenate([np.repeat(present[:, :, None], 2, axis=2), ~present[:, :, None]], 2)
+        problem = self.problem(settings, {}).vary(b=[[1, 1], [2, 1], [1, 0], [0, 2]], mask=mask)
+        labels = np.random.default_rng(seed).random((4, 3, 3)) * problem.counted
+        return Dataset(TaskSpec(self.name, settings, seed), problem, {}, labels * 2, labels,
+                       np.array([0, 0, 1, 2], dtype=np.int8))
+
+    def predictor(self, dataset):
+        raise NotImplementedError
+'''
+
+
+@pytest.fixture
+def cohorts(make_plugin, monkeypatch):
+    from dglbench import plugins
+
+    root = make_plugin("cohorts", COHORTS, tasks={"cohorts": "cohorts:Cohorts"})
+    monkeypatch.syspath_prepend(str(root))
+    for name in dir(plugins):
+        cached = getattr(plugins, name)
+        if hasattr(cached, "cache_clear"):
+            cached.cache_clear()
+    yield find_task("cohorts")
+    for name in dir(plugins):
+        cached = getattr(plugins, name)
+        if hasattr(cached, "cache_clear"):
+            cached.cache_clear()
+
+
+def test_what_differs_by_instance_goes_into_the_file_and_comes_out(cohorts, tmp_path):
+    dataset = cohorts.generate(cohorts.parse_settings({}), 3)
+    path = tmp_path / "d.parquet"
+    digest = write_dataset(dataset, path)
+    again = read_dataset(path)
+    assert again.problem.sense == "minimise"
+    assert np.array_equal(again.problem.b, dataset.problem.b)
+    assert np.array_equal(again.problem.mask, dataset.problem.mask)
+    assert np.array_equal(again.labels, dataset.labels)
+    assert dataset_digest(again) == digest
+    other = dataclasses.replace(dataset, problem=dataset.problem.vary(b=[[1, 2]] * 4))
+    assert dataset_digest(other) != digest
+    rewrite(path, with_column("b", lambda rows: [[0.0, 0.0], *rows[1:]]))
+    assert "instance 0: the capacities cannot all be met" in refusal(path)

@@ -13,7 +13,7 @@ from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
-from dglbench.solvers.ortools_integer import FlowRule
+from dglbench.solvers.ortools_flow import FlowRule
 
 TOLERANCE = 1e-7
 KINDS = ("smooth", "ties", "zeros", "negative", "large", "small", "constant")
@@ -121,19 +121,25 @@ def close(left: Array, right: Array, values: Array) -> bool:
 
 
 def check_feasible(problem: Problem, x: Array) -> None:
-    assert (x[:, ~problem.mask] == 0).all()
+    assert (x[np.broadcast_to(~problem.mask, x.shape)] == 0).all()
     assert np.allclose(x.sum(axis=2), 1, atol=1e-8)
     assert (x >= 0).all()
     assert (x <= 1).all()
-    assert (problem.usage(x) <= problem.b + 1e-7 * np.maximum(1, np.abs(problem.b))).all()
+    over = problem.usage(x) - problem.b
+    room = np.broadcast_to(1e-7 * np.maximum(1, np.abs(problem.b)), over.shape)
+    assert (over <= room).all()
+    assert (over >= -room)[:, problem.equality].all()
 
 
 def brute_force(problem: Problem, values: Array) -> Array:
     """The best value of each instance over all choices of one option a group."""
     best = np.full(len(values), -np.inf)
     groups = np.arange(problem.groups)
-    for choice in itertools.product(*(np.flatnonzero(row) for row in problem.mask)):
-        used = problem.A[:, groups, choice].sum(axis=1)
-        if (used <= problem.b + 1e-9 * np.maximum(1, np.abs(problem.b))).all():
-            best = np.maximum(best, values[:, groups, choice].sum(axis=1))
+    ever = problem.mask if problem.mask.ndim == 2 else problem.mask.any(axis=0)
+    room = 1e-9 * np.maximum(1, np.abs(problem.b))
+    for choice in itertools.product(*(np.flatnonzero(row) for row in ever)):
+        over = problem.A[:, groups, choice].sum(axis=1) - problem.b
+        fits = ((over <= room) & ((over >= -room) | ~problem.equality)).all(axis=-1)
+        fits = fits & problem.mask[..., groups, choice].all(axis=-1)
+        best = np.where(fits, np.maximum(best, values[:, groups, choice].sum(axis=1)), best)
     return best

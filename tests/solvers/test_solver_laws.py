@@ -19,7 +19,7 @@ from solver_cases import (
 )
 
 from dglbench.problem import Problem
-from dglbench.solvers.ortools_integer import FlowRule
+from dglbench.solvers.ortools_flow import FlowRule
 
 PROBLEMS = {"matching": matchings(), "knapsack": knapsacks(), "ragged": ragged()}
 

@@ -237,7 +237,7 @@ def test_a_methods_own_phases_lie_over_the_six():
 
 def test_the_ledger_counts_by_purpose_and_lap():
     class Solver:
-        def duals(self, values):
+        def duals(self, values, rows):
             return values
 
     ledger = Ledger()

@@ -1,0 +1,91 @@
+"""What every structure of A answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Array", "Structure", "sparse_to_torch", "with_zero_column"]
+
+Array = npt.NDArray[np.float64]
+
+
+class Structure(ABC):
+    """The matrix A of M rows over G groups of S options, as three operations on a batch.
+
+    `usage` is A x, `prices` is Aᵀλ, `curvature` is A J Aᵀ with J = diag z − z zᵀ group by
+    group. Numpy in, numpy out; torch in, torch out. Gradients flow through the first two.
+    """
+
+    kind: ClassVar[str]
+    """What a person would call it, such as ``assignment``."""
+
+    def __init__(self, rows: int, groups: int, options: int) -> None:
+        self.rows, self.groups, self.options = rows, groups, options
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Any:
+        """A as a scipy CSR array of shape (M, G·S), without stored zeros."""
+
+    @overload
+    def usage(self, x: Array) -> Array: ...
+    @overload
+    def usage(self, x: Any) -> Any: ...
+    @abstractmethod
+    def usage(self, x: Any) -> Any:
+        """A x for decisions (K, G, S), as (K, M)."""
+
+    @overload
+    def prices(self, duals: Array) -> Array: ...
+    @overload
+    def prices(self, duals: Any) -> Any: ...
+    @abstractmethod
+    def prices(self, duals: Any) -> Any:
+        """Aᵀλ for duals (K, M), as (K, G, S): what each option costs at those prices."""
+
+    @overload
+    def curvature(self, soft: Array) -> Array: ...
+    @overload
+    def curvature(self, soft: Any) -> Any: ...
+    def curvature(self, soft: Any) -> Any:
+        """A J Aᵀ for soft decisions z (K, G, S), as (K, M, M), without gradient.
+
+        J = diag z − z zᵀ within every group: how a softmax with output z moves with its input.
+        """
+        if isinstance(soft, np.ndarray):
+            return self._curvature(soft)
+        import torch
+
+        return torch.from_numpy(self._curvature(soft.detach().cpu().numpy())).to(soft)
+
+    @abstractmethod
+    def _curvature(self, soft: Array) -> Array: ...
+
+
+def with_zero_column(numbers: Any) -> Any:
+    """Append a column of zeros, which an index one past the end then finds."""
+    if isinstance(numbers, np.ndarray):
+        return np.concatenate([numbers, np.zeros((len(numbers), 1))], axis=1)
+    import torch
+
+    return torch.cat([numbers, numbers.new_zeros((len(numbers), 1))], dim=1)
+
+
+def sparse_to_torch(matrix: Any) -> Any:
+    """Return a scipy sparse array as a torch COO tensor in double precision."""
+    import torch
+
+    entries = matrix.tocoo()
+    index = np.stack([entries.row, entries.col]).astype(np.int64)
+    # is_coalesced: CSR order has no duplicates; saying so spares torch the sort.
+    return torch.sparse_coo_tensor(
+        torch.from_numpy(index),
+        torch.from_numpy(entries.data.astype(np.float64)),
+        matrix.shape,
+        is_coalesced=True,
+        check_invariants=False,
+    )

@@ -1,0 +1,57 @@
+"""Assignments: option j of every group uses one unit of row j."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dglbench.structure.base import Array, Structure
+
+__all__ = ["ColumnSums"]
+
+
+class ColumnSums(Structure):
+    """Heads at M locations. Options beyond the M-th, such as *absent*, use nothing.
+
+    (A x)_j = Σ_g x_gj,   (Aᵀλ)_gj = λ_j,   A J Aᵀ = diag(Σ_g z_gj) − zᵀz
+    """
+
+    kind: ClassVar[str] = "assignment"
+
+    @cached_property
+    def matrix(self) -> Any:
+        """See `Structure.matrix`."""
+        from scipy.sparse import coo_array
+
+        row = np.tile(np.arange(self.rows), self.groups)
+        column = (np.arange(self.groups)[:, None] * self.options + np.arange(self.rows)).ravel()
+        shape = (self.rows, self.groups * self.options)
+        return coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
+
+    def usage(self, x: Any) -> Any:
+        """See `Structure.usage`."""
+        return x.sum(axis=1)[:, : self.rows]
+
+    def prices(self, duals: Any) -> Any:
+        """See `Structure.prices`."""
+        shape = (len(duals), self.groups, self.options)
+        if self.rows < self.options:
+            full = (
+                np.zeros((len(duals), self.options))
+                if isinstance(duals, np.ndarray)
+                else duals.new_zeros((len(duals), self.options))
+            )
+            full[:, : self.rows] = duals
+            duals = full
+        if isinstance(duals, np.ndarray):
+            return np.broadcast_to(duals[:, None, :], shape).copy()
+        return duals[:, None, :].expand(shape).clone()
+
+    def _curvature(self, soft: Array) -> Array:
+        placed = soft[:, :, : self.rows]
+        curvature = -(placed.transpose(0, 2, 1) @ placed)
+        places = np.arange(self.rows)
+        curvature[:, places, places] += placed.sum(axis=1)
+        return curvature

@@ -1,0 +1,62 @@
+"""Items to take or leave: one weight for each row and item."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dglbench.structure.base import Array, Structure
+
+__all__ = ["TakeLeave"]
+
+
+class TakeLeave(Structure):
+    """Groups of *take* (option 0, uses w_mi) and *leave* (option 1, uses nothing).
+
+    A x = W t,   (Aᵀλ)_i = (Wᵀλ)_i for take,   A J Aᵀ = W diag(t (1 − t)) Wᵀ,   t = x_·0
+    """
+
+    kind: ClassVar[str] = "take or leave"
+
+    def __init__(self, weights: Array) -> None:
+        super().__init__(weights.shape[0], weights.shape[1], 2)
+        self.weights = weights
+        """(M, G)"""
+        weights.setflags(write=False)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """See `Structure.matrix`."""
+        from scipy.sparse import coo_array
+
+        row, item = np.nonzero(self.weights)
+        shape = (self.rows, 2 * self.groups)
+        return coo_array((self.weights[row, item], (row, 2 * item)), shape=shape).tocsr()
+
+    @cached_property
+    def _tensor(self) -> Any:
+        import torch
+
+        return torch.tensor(self.weights)
+
+    def usage(self, x: Any) -> Any:
+        """See `Structure.usage`."""
+        weights = self.weights if isinstance(x, np.ndarray) else self._tensor.to(x)
+        return x[:, :, 0] @ weights.T
+
+    def prices(self, duals: Any) -> Any:
+        """See `Structure.prices`."""
+        if isinstance(duals, np.ndarray):
+            take = duals @ self.weights
+            return np.stack([take, np.zeros_like(take)], axis=-1)
+        import torch
+
+        take = duals @ self._tensor.to(duals)
+        return torch.stack([take, torch.zeros_like(take)], dim=-1)
+
+    def _curvature(self, soft: Array) -> Array:
+        undecided = soft[:, :, 0] * (1.0 - soft[:, :, 0])
+        curvature: Array = (self.weights * undecided[:, None, :]) @ self.weights.T
+        return curvature

@@ -1,0 +1,19 @@
+"""Whether a run's solver and method can serve its problem, asked before anything is spent."""
+
+from __future__ import annotations
+
+from dglbench.errors import OptionError
+from dglbench.plugins import find_method, find_task
+from dglbench.problem import Problem
+from dglbench.solvers import make_solver
+from dglbench.training.spec import RunSpec
+
+__all__ = ["check_fit"]
+
+
+def check_fit(spec: RunSpec, problem: Problem) -> None:
+    """Raise a `DglbenchError` of one sentence if the solver or the method refuses the problem."""
+    make_solver(spec.solver, find_task(spec.data.task), problem)
+    reason = find_method(spec.method).cls.refuses(problem)
+    if reason:
+        raise OptionError(f"method {spec.method} cannot serve {spec.data.setting_name}: {reason}")
