@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,15 @@ from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
 
 if TYPE_CHECKING:
-    from dglbench.problem import Array
+    from dglbench.problem import Array, Problem
     from dglbench.training.apply import TrainedPredictor
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench apply results/RUN --data new.npz",
+    "dglbench apply results/RUN --data new.parquet --out plan.csv",
+)
 
 
 def run(
@@ -51,8 +57,6 @@ def run(
     """Predict with a run's selected weights, decide exactly, and write both.
 
     One row for each instance, group and option: the predicted value, and whether it is chosen.
-
-    Examples: dglbench apply results/RUN --data new.npz   ·   … --data new.parquet --out plan.csv
     """
     from dglbench.plugin_files import load_plugins
     from dglbench.training.apply import load_predictor
@@ -63,15 +67,17 @@ def run(
         raise OptionError(f"{out} exists; overwrite it with --force or choose another --out.")
     load_plugins(plugin or [])
     predictor = load_predictor(trained, trained_on)
-    values = predictor.predict(_features(data))
-    decisions = predictor.decide(values)
-    rows = _write(predictor, values, decisions, out)
-    worth = float((values * decisions).sum(axis=(1, 2)).mean())
+    features, problem = _new_data(data, predictor)
+    predictions = predictor.predict(features)
+    decisions = predictor.decide(predictions, problem)
+    at = problem or predictor.dataset.problem
+    rows = _write(predictor, at, at.value_map.values(predictions), decisions, out)
+    worth = float(at.objective(at.values(predictions), decisions).mean())
     if json:
         console.print_json(
             {
                 "run": str(trained),
-                "instances": len(values),
+                "instances": len(decisions),
                 "rows": rows,
                 "predicted_value_mean": worth,
                 "file": str(out),
@@ -79,41 +85,51 @@ def run(
         )
     else:
         console.out.print(
-            f"{len(values):,} instances decided; predicted value {worth:.6g} on average; "
+            f"{len(decisions):,} instances decided; predicted value {worth:.6g} on average; "
             f"{rows:,} rows in {out}",
             highlight=False,
             markup=False,
         )
 
 
-def _features(path: Path) -> Any:
+def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | None]:
+    """Return new features and, where the file says it, the problem of these instances."""
     from dglbench.data.arrays import read_arrays
     from dglbench.data.dataset_file import read_dataset, stored_digest
 
     if path.suffix == ".parquet" and path.is_file() and stored_digest(path):
-        return read_dataset(path).features
+        dataset = read_dataset(path)
+        return dataset.features, dataset.problem
     found = read_arrays([path]).found
     if "features" not in found:
         raise DatasetError(
             f"{path} holds no features (got {', '.join(found) or 'nothing that is known'}); "
             "wanted an array called features."
         )
+    parts = {name: found[name] for name, ndim in (("b", 2), ("mask", 3)) if _has(found, name, ndim)}
     try:
-        return found["features"].astype("float64")
+        features = found["features"].astype("float64")
+        return features, predictor.vary(**parts) if parts else None
     except (TypeError, ValueError) as error:
         raise DatasetError(
             f"features in {path} are of type {found['features'].dtype}; wanted numbers."
         ) from error
 
 
-def _write(predictor: TrainedPredictor, values: Array, decisions: Array, out: Path) -> int:
+def _has(found: Mapping[str, Any], name: str, ndim: int) -> bool:
+    return name in found and found[name].ndim == ndim
+
+
+def _write(
+    predictor: TrainedPredictor, problem: Problem, values: Array, decisions: Array, out: Path
+) -> int:
     """Write a row for each option that exists and return how many there are."""
     import numpy as np
     import polars as pl
 
     from dglbench.atomic import atomic_path
 
-    problem, constants = predictor.dataset.problem, predictor.dataset.constants
+    constants = predictor.dataset.constants
     items = bool(constants.get("items"))
     names = constants.get("names") or {}
     shown = problem.predicted if items else problem.mask

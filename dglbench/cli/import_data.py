@@ -10,7 +10,12 @@ import typer
 from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench import mine.npz",
+    "dglbench import table.parquet constraints.npz --name shifts",
+)
 
 
 def run(
@@ -31,6 +36,9 @@ def run(
             help="Which of two readings is meant, such as features=per-item.",
         ),
     ] = None,
+    minimise: Annotated[
+        bool, typer.Option("--minimise", help="Labels are costs: less is better.")
+    ] = False,
     in_order: Annotated[
         bool,
         typer.Option(
@@ -50,16 +58,17 @@ def run(
 
     Labels are (instances, items) for items to take or leave, or (instances, groups, options)
     where one option is picked in every group; A is (rows, items) or (rows, groups, options), b
-    has one number a row. Optional: mask, split, groups, group_names, option_names, row_names.
-
-    Examples: dglbench import mine.npz   ·   dglbench import table.parquet constraints.npz
+    has one number a row. Optional: equality, mask, split, groups, sense, group_names, option_names,
+    row_names; see docs/own-data.md.
     """
     from dglbench.cli.generate import describe_dataset, render_summary, store_dataset
     from dglbench.data import summary as data_summary
     from dglbench.data.importing import import_files, understood
     from dglbench.data.own import Own
 
-    dataset, left_out = import_files(sources, name=name, read=_pairs(read or []), in_order=in_order)
+    dataset, left_out = import_files(
+        sources, name=name, read=_pairs(read or []), in_order=in_order, minimise=minimise
+    )
     path = out or Path("data") / f"{dataset.spec.settings.name}.parquet"
     if path.is_dir():
         raise DatasetError(f"{path} is a folder; give --out a file name.")

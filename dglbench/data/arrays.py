@@ -19,6 +19,8 @@ _NAMES = {
     "labels": ("labels", "y", "values"),
     "A": ("a", "weights"),
     "b": ("b", "capacity", "capacities"),
+    "equality": ("equality",),
+    "sense": ("sense",),
     "mask": ("mask",),
     "split": ("split",),
     "groups": ("groups",),

@@ -40,12 +40,16 @@ def import_files(
     name: str | None = None,
     read: Mapping[str, str] | None = None,
     in_order: bool = False,
+    minimise: bool = False,
 ) -> Imported:
     """Read files and folders, and make a dataset of what they hold."""
     paths = list(sources)
     arrays = read_arrays(paths)
     called = name or re.sub(r"[^A-Za-z0-9._]+", "-", paths[0].resolve().stem).strip("-.")
-    dataset = import_arrays(arrays.found, name=called or "own", read=read, in_order=in_order)
+    found: dict[str, Any] = dict(arrays.found)
+    if minimise:
+        found["sense"] = "minimise"
+    dataset = import_arrays(found, name=called or "own", read=read, in_order=in_order)
     return Imported(dataset, arrays.left_out)
 
 
@@ -56,7 +60,7 @@ def import_arrays(
     read: Mapping[str, str] | None = None,
     in_order: bool = False,
 ) -> Dataset:
-    """Make a dataset of features, labels, A, b and, if given, mask, split, groups and names.
+    """Make a dataset of features, labels, A, b and, if given, the others of docs/own-data.md.
 
     ``read`` says which of two readings is meant (`READINGS`). Without a split, a random
     60 % of the instances are for training, 20 % for validation, 20 % for the test; ``in_order``
@@ -79,18 +83,27 @@ def import_arrays(
     exists = _existing(arrays, layout)
     _check_labels(layout, exists)
     features = read_features(np.atleast_1d(numbers["features"]), layout, say.get("features"))
-    A = np.where(exists, layout.A, 0.0)
+    ever = exists if exists.ndim == 2 else exists.any(axis=0)
+    A = np.where(ever, layout.A, 0.0)
+    b = _capacities(numbers["b"], len(A), len(layout.labels))
     constants = {
         "A": to_entries(A),
-        "b": _capacities(numbers["b"], len(A)),
-        "mask": None if exists.all() else exists.tolist(),
+        "b": (b if b.ndim == 1 else b[0]).tolist(),
+        "equality": _exact(arrays.get("equality", False), len(A)),
+        "mask": None if ever.all() else ever.tolist(),
+        "sense": _sense(arrays.get("sense", "maximise")),
         "items": layout.items,
         "names": _names(arrays, layout, len(A)),
     }
     settings = OwnSettings(n=layout.labels.shape[1], name=name)
+    problem = Own().problem(settings, constants)
+    if b.ndim == 2 or exists.ndim == 3:
+        problem = problem.vary(
+            b=b if b.ndim == 2 else None, mask=exists if exists.ndim == 3 else None
+        )
     dataset = Dataset(
         spec=TaskSpec(Own.name, settings, seed=0),
-        problem=Own().problem(settings, constants),
+        problem=problem,
         constants=constants,
         features=np.ascontiguousarray(features),
         labels=np.where(exists, layout.labels, 0.0),
@@ -103,20 +116,25 @@ def import_arrays(
 def understood(dataset: Dataset) -> str:
     """Say in words what a dataset is, with the rows that bind in its first instance."""
     problem, items = dataset.problem, bool(dataset.constants["items"])
-    sizes = problem.mask.sum(axis=1)
+    sizes = problem.mask.sum(axis=-1)
     if items:
         what = f"{_count(problem.groups, 'item')} to take or leave"
     elif sizes.min() == sizes.max():
         what = f"{_count(problem.groups, 'group')} of {_count(problem.options, 'option')}"
     else:
         what = f"{_count(problem.groups, 'group')} of {sizes.min()} to {sizes.max()} options"
-    rows = _count(problem.rows, "capacity row")
+    exact = int(problem.equality.sum())
+    rows = _count(problem.rows - exact, "capacity row")
+    if exact:
+        rows = f"{rows} and " * (exact < problem.rows) + _count(exact, "exact row")
+    if problem.b.ndim == 2:
+        rows += " that differ by instance"
     return "; ".join(
         [
             _count(len(dataset.labels), "instance"),
             what,
             f"{rows}, {_binding(dataset)} in the first instance",
-            "maximise",
+            problem.sense,
             f"features per {_each(dataset)}, {_count(dataset.features.shape[-1], 'number')} each",
         ]
     )
@@ -128,10 +146,11 @@ def _each(dataset: Dataset) -> str:
 
 
 def _binding(dataset: Dataset) -> str:
-    problem = dataset.problem
-    x = evaluation_solver(Own(), problem).relax(dataset.labels[:1])
-    room = _TOLERANCE * np.maximum(1.0, np.abs(problem.b))
-    binding = int((problem.usage(x)[0] >= problem.b - room).sum())
+    problem, b = dataset.problem, dataset.problem.take([0]).b.reshape(-1)
+    values = problem.values(dataset.labels[:1])
+    x = evaluation_solver(Own(), problem).relax(values, np.array([0]))
+    room = _TOLERANCE * np.maximum(1.0, np.abs(b))
+    binding = int((problem.usage(x)[0] >= b - room).sum())
     if problem.rows == 1:
         return "binding" if binding else "not binding"
     return {0: "none binding", problem.rows: "all binding"}.get(binding, f"{binding} binding")
@@ -162,10 +181,10 @@ def _existing(arrays: Mapping[str, Any], layout: Layout) -> npt.NDArray[np.bool_
     if "mask" not in arrays:
         return layout.exists
     mask = np.asarray(arrays["mask"]).astype(bool)
-    if layout.items or mask.shape != layout.exists.shape:
+    if layout.items or layout.exists.shape != mask.shape != layout.labels.shape:
         wanted = "no mask for items to take or leave"
         if not layout.items:
-            wanted = f"(groups, options) = {shape_words(layout.exists.shape)}"
+            wanted = f"(groups, options) = {shape_words(layout.exists.shape)}, or one an instance"
         raise DatasetError(f"mask has shape {shape_words(mask.shape)}; wanted {wanted}.")
     return mask & layout.exists
 
@@ -182,13 +201,31 @@ def _check_labels(layout: Layout, exists: npt.NDArray[np.bool_]) -> None:
         )
 
 
-def _capacities(b: Array, rows: int) -> list[float]:
+def _capacities(b: Array, rows: int, count: int) -> Array:
     given = b.reshape(1) if b.ndim == 0 else b
-    if given.shape != (rows,):
+    if given.shape not in ((rows,), (count, rows)):
         raise DatasetError(
-            f"b has shape {shape_words(b.shape)} and A has {_count(rows, 'row')}; wanted ({rows},)."
+            f"b has shape {shape_words(b.shape)} and A has {_count(rows, 'row')}; wanted "
+            f"({rows},), or ({count}, {rows}) where it differs by instance."
         )
-    return [float(value) for value in given]
+    return given
+
+
+def _exact(given: Any, rows: int) -> list[bool]:
+    """Return which rows must be met exactly."""
+    flags = np.asarray(given)
+    if flags.shape not in ((), (rows,)):
+        raise DatasetError(
+            f"equality has shape {shape_words(flags.shape)}; wanted ({rows},), one truth a row."
+        )
+    return [bool(flag) for flag in np.broadcast_to(flags, (rows,))]
+
+
+def _sense(given: Any) -> str:
+    word = str(np.asarray(given).reshape(-1)[0]) if np.size(given) else ""
+    if word not in ("maximise", "minimise"):
+        raise DatasetError(f"sense must be maximise or minimise, got '{word}'.")
+    return word
 
 
 def _names(arrays: Mapping[str, Any], layout: Layout, rows: int) -> dict[str, list[str]]:

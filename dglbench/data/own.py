@@ -64,13 +64,24 @@ class Own(Task):
         )
 
     def problem(self, settings: OwnSettings, constants: Mapping[str, Any]) -> Problem:
-        """Build the problem from the constraints that were imported."""
+        """Build the problem from the constraints that were imported.
+
+        Where b or the mask differ by instance, the constants hold what the first instance has
+        and what any has; the rest is in the dataset's own columns.
+        """
         A = from_entries(constants["A"])
         predicted = None
         if constants["items"]:
             predicted = np.zeros(A.shape[1:], dtype=bool)
             predicted[:, 0] = True
-        return Problem.build(A, constants["b"], constants["mask"], predicted)
+        return Problem.build(
+            A,
+            constants["b"],
+            constants["mask"],
+            predicted,
+            equality=constants["equality"],
+            sense=constants["sense"],
+        )
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the model that the shape of the features asks for."""

@@ -3,8 +3,8 @@
 ::
 
     trained = load_predictor(Path("results/mine-s0-dgl-1-0123456789ab"))
-    values = trained.predict(features)      # (K, G, S), in label units
-    decisions = trained.decide(values)      # (K, G, S), 0 or 1
+    predictions = trained.predict(features)     # in the labels' shape and unit
+    decisions = trained.decide(predictions)     # (K, G, S), 0 or 1
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +22,10 @@ from dglbench.data.checks import build_predictor, shape_words
 from dglbench.data.source import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
-from dglbench.problem import Array
+from dglbench.problem import Array, Problem
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.runs.store import damage, read_record
-from dglbench.solvers import Solver, evaluation_solver
+from dglbench.solvers import evaluation_solver
 from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class TrainedPredictor:
     network: nn.Module
 
     def predict(self, features: npt.ArrayLike) -> Array:
-        """Predict the value of every option, (K, G, S), from features of the training shape."""
+        """Predict in the labels' shape and unit, from features of the training shape."""
         import torch
 
         given = np.array(features, dtype=np.float64)
@@ -70,13 +69,24 @@ class TrainedPredictor:
         with torch.no_grad():
             return np.asarray(self.network(torch.from_numpy(given)).numpy())
 
-    def decide(self, values: npt.ArrayLike) -> Array:
-        """Return the exact decision for predicted values (K, G, S), as 0 and 1."""
-        return self._solver.decide(np.array(values, dtype=np.float64))
+    def decide(self, predictions: npt.ArrayLike, problem: Problem | None = None) -> Array:
+        """Return the exact decisions for predictions, (K, G, S), as 0 and 1.
 
-    @cached_property
-    def _solver(self) -> Solver:
-        return evaluation_solver(self.task, self.dataset.problem)
+        ``problem`` is that of the new instances, where it is not the training's: see `vary`.
+        """
+        given = np.array(predictions, dtype=np.float64)
+        at = problem or self.dataset.problem
+        if at.instances not in (None, len(given)) or (at.varies and problem is None):
+            raise DatasetError(
+                "the capacities or options of this problem differ by instance; give b and mask of "
+                f"the {len(given)} new instances, one row each."
+            )
+        return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
+
+    def vary(self, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
+        """Return the problem with b (K, M) and mask (K, G, S) of new instances."""
+        base = self.task.problem(self.dataset.spec.settings, self.dataset.constants)
+        return base if b is None and mask is None else base.vary(b=b, mask=mask)
 
 
 def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredictor:

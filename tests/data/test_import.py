@@ -256,3 +256,27 @@ def test_files_that_do_not_serve_are_refused(cli, tmp_path, words, sentence):
     assert outcome.code == 2
     assert sentence in outcome.err
     assert "bug in dglbench" not in outcome.err
+
+
+def test_costs_exact_rows_and_capacities_by_instance_are_imported(cli, tmp_path):
+    b = np.tile([2.0, 2.0, 1.0], (K, 1))
+    b[::2] = [3.0, 1.0, 1.0]
+    equality = [False, False, True]
+    np.savez(tmp_path / "costs.npz", **{**PICKS, "b": b}, equality=equality)
+    outcome = cli("import", "costs.npz", "--minimise", "--json")
+    assert outcome.code == 0, outcome.err
+    said = json.loads(outcome.out)["understood"]
+    assert "2 capacity rows and 1 exact row that differ by instance" in said
+    assert "; minimise;" in said
+    dataset = read_dataset(tmp_path / "data" / "costs.parquet")
+    assert np.array_equal(dataset.problem.b, b)
+    assert dataset.problem.equality.tolist() == equality
+    assert dataset.problem.sense == "minimise"
+
+
+def test_a_mask_may_differ_by_instance():
+    mask = np.ones((K, 5, 3), dtype=bool)
+    mask[::2, 0, 2] = False
+    dataset = import_arrays({**PICKS, "mask": mask})
+    assert np.array_equal(dataset.problem.mask, mask)
+    assert "5 groups of 2 to 3 options" in understood(dataset)

@@ -96,7 +96,7 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
             "so n cannot be set",
         ),
         (("train", "--data", "FILE", "--seed", "3"), "leave out --n and --seed"),
-        (("train", "matching", "--data", "FILE"), "holds own data; leave out matching"),
+        (("train", "matching", "--data", "FILE"), "holds mine data; leave out matching"),
         (("train", "own"), "own data are not generated"),
         (("sweep", "--tasks", "own", "--plan"), "own data are not generated"),
         (("sweep", "--data", "FILE", "--seeds", "1", "--plan"), "write --train-seeds"),
@@ -205,6 +205,23 @@ def test_what_a_run_learnt_is_applied(cli, own_file, tmp_path):
     (tmp_path / file).unlink()
     with pytest.raises(RunError, match="give it with --trained-on"):
         load_predictor(tmp_path / run)
+
+
+def test_capacities_of_new_instances_are_theirs(cli, tmp_path):
+    given = arrays(per="group", items=True)
+    capacities = np.tile([[1.0], [3.0]], (K // 2, 1))
+    np.savez(tmp_path / "mine.npz", **{**given, "b": capacities})
+    cli("import", "mine.npz")
+    words = ("train", "--data", "data/mine.parquet", "--method", "two-stage", "--epochs", "1")
+    run = f"results/{json.loads(cli(*words, '--json').out)['run_id']}"
+    np.savez(tmp_path / "bare.npz", features=given["features"][:2])
+    refused = cli("apply", run, "--data", "bare.npz", "--out", "plan.csv")
+    assert refused.code == 2
+    assert "give b and mask of the 2 new instances" in refused.err
+    np.savez(tmp_path / "new.npz", features=given["features"][:2], b=[[2.0], [4.0]])
+    assert cli("apply", run, "--data", "new.npz", "--out", "plan.csv").code == 0
+    plan = pl.read_csv(tmp_path / "plan.csv")
+    assert plan.group_by("instance").agg(pl.col("chosen").sum()).sort("instance")["chosen"][0] == 2
 
 
 def test_a_bundled_task_s_run_is_applied_without_its_file(cli, tmp_path):
