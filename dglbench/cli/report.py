@@ -92,6 +92,14 @@ def run(
             "[default: png, and the terminal]",
         ),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -117,6 +125,10 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Draw figures, tables and a page from the logs; without options, the leaderboard."""
+    if plugin:
+        from dglbench.plugin_files import load_plugins
+
+        load_plugins(plugin)
     figures, tables = asked.figure_names(figure or []), asked.table_names(table or [])
     folders = results or [Path("results")]
     asked.check_folders(folders, tables)
