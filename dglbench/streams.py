@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-__all__ = ["stream", "torch_seed"]
+__all__ = ["repetition", "stream", "torch_seed"]
 
 
 def _sequence(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:
@@ -26,3 +26,8 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 def torch_seed(seed: int, *names: str) -> int:
     """Return a seed for torch's own generators, drawn from the named stream."""
     return int(_sequence(seed, names).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def repetition(train_seed: int) -> tuple[str, ...]:
+    """Return the words that set a training seed's streams apart: none for 0."""
+    return () if train_seed == 0 else (f"train seed {train_seed}",)

@@ -43,7 +43,9 @@ SPLITS = ("train", "val", "test")
 
 
 def setting_name(task: str, settings: Mapping[str, Any]) -> str:
-    """Name a comparison by its task and size: ``matching-50``."""
+    """Name a comparison by its task and size, ``matching-50``; own data by their name."""
+    if task == "own":
+        return str(settings["name"])
     return f"{task}-{settings['n']}" if "n" in settings else task
 
 
@@ -58,7 +60,7 @@ class TaskSpec:
     @property
     def setting_name(self) -> str:
         """A short name such as ``matching-50``."""
-        return setting_name(self.task, {"n": self.settings.n})
+        return setting_name(self.task, options.as_dict(self.settings))
 
     @property
     def full_name(self) -> str:
@@ -67,7 +69,7 @@ class TaskSpec:
             f"{field.name}={_written(value)}"
             for field in dataclasses.fields(self.settings)
             for value in [getattr(self.settings, field.name)]
-            if field.name != "n" and value != field.default
+            if field.name not in ("n", "name") and value != field.default
         )
         return " ".join([self.setting_name, *changed])
 
@@ -139,6 +141,8 @@ class Task(ABC):
     """The sizes the paper reports."""
     Settings: ClassVar[type[Any]]
     """A frozen dataclass with at least the field ``n``, every field with a default."""
+    open_settings: ClassVar[tuple[str, ...]] = ()
+    """Settings that may still be chosen where the data come from a file."""
 
     @abstractmethod
     def generate(self, settings: Any, seed: int) -> Dataset:

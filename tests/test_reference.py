@@ -10,14 +10,14 @@ from dglbench.report.tables import build, render
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results" / "reference"
-TABLES = ("leaderboard", "pairwise", "selected")
+TABLES = ("summary", "leaderboard", "ranks", "pairwise", "selected")
 
 # The README's rows and columns, by the leaderboard's names.
 SETTINGS = {
     "matching-10, seed 25": "matching-10, seed 25",
     "matching-50, seed 25": "matching-50, seed 25",
-    "knapsack-24, SEMO": "knapsack-24",
-    "knapsack-48, SEMO, half capacity": r"knapsack-48, capacity\_fraction 0.5",
+    "knapsack-24, SEMO": "knapsack-24, SEMO",
+    "knapsack-48, SEMO, capacity 50 %": "knapsack-48, SEMO, capacity 50 %",
 }
 BASELINES = ("Two-stage", "SPO+", "QPTL")
 QUOTED = re.compile(r"([\d.]+ %)(?: \(([\w-]+)\))?, (.+)")  # 5.17 % (DGL-20), 0.684 s

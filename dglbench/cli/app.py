@@ -38,8 +38,10 @@ class Verb(NamedTuple):
 
 VERBS = {
     "generate": Verb("dglbench.cli.generate", "Generate a dataset, and show what it is like."),
+    "import": Verb("dglbench.cli.import_data", "Import your own arrays as a dataset."),
     "train": Verb("dglbench.cli.train", "Train one predictor with one method, and log the run."),
     "sweep": Verb("dglbench.cli.sweep", "Run many trainings, in parallel; again to resume."),
+    "apply": Verb("dglbench.cli.apply", "Predict and decide with what a run learnt."),
     "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
     "list": Verb(
         "dglbench.cli.listing",

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
-__all__ = ["EXAMPLES", "default_path", "run"]
+__all__ = [
+    "EXAMPLES",
+    "default_path",
+    "describe_dataset",
+    "render_summary",
+    "run",
+    "store_dataset",
+]
 
 EXAMPLES = (
     "dglbench generate matching-50 --seed 25",
@@ -38,6 +45,14 @@ def run(
             "--set", metavar="KEY=VALUE", help="Task setting; repeat.  [default: the task's]"
         ),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Dataset file.  [default: a telling name in data/]"),
@@ -56,9 +71,12 @@ def run(
     """Generate a dataset, write it as Parquet and show what it is like."""
     from dglbench import options
     from dglbench.data import summary as data_summary
+    from dglbench.data.checks import make_dataset
+    from dglbench.plugin_files import load_plugins
     from dglbench.runs.out_folder import check_file
     from dglbench.training.resolve import named_setting, resolve_data
 
+    load_plugins(plugin or [])
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
     if n is not None:
         if "n" in settings:
@@ -79,9 +97,9 @@ def run(
         )
 
     with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
-        dataset = source.generate(spec.settings, spec.seed)
+        dataset = make_dataset(source, spec.settings, spec.seed)
         tracker.advance()
-    existed = _store(dataset, path, force=force)
+    existed = store_dataset(dataset, path, force=force)
     if plot is not None:
         from dglbench.data.plot import plot_labels
 
@@ -89,9 +107,9 @@ def run(
     with console.progress("solving", total=data_summary.work(source, dataset)) as tracker:
         summary = data_summary.summarise(source, dataset, tracker.advance)
     if json:
-        console.print_json(_document(dataset, summary, path, plot, existed=existed))
+        console.print_json(describe_dataset(dataset, summary, path, plot, existed=existed))
     else:
-        _render(spec, summary, path, plot)
+        render_summary(spec, summary, path, plot)
 
 
 def default_path(spec: TaskSpec) -> Path:
@@ -99,7 +117,7 @@ def default_path(spec: TaskSpec) -> Path:
     return Path("data") / f"{spec.full_name.replace(' ', '-')}-s{spec.seed}.parquet"
 
 
-def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
+def store_dataset(dataset: Dataset, path: Path, *, force: bool) -> bool:
     """Write the file; leave one that holds the same data, and say so by returning True."""
     from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
 
@@ -117,9 +135,10 @@ def _store(dataset: Dataset, path: Path, *, force: bool) -> bool:
     return False
 
 
-def _document(
+def describe_dataset(
     dataset: Dataset, summary: DataSummary, path: Path, plot: Path | None, *, existed: bool
 ) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
     from dglbench import options
     from dglbench.data.dataset_file import stored_digest
 
@@ -137,7 +156,8 @@ def _document(
     }
 
 
-def _render(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+    """Print the tables of labels and of the problem."""
     splits = list(summary.labels)
     console.print_table(
         ("", *splits),

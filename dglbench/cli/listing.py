@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,11 +22,23 @@ _KINDS = ("tasks", "solvers", "layers", "methods")
 
 
 def run(
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
     """List tasks, solvers, layers and methods, their options, and the packages they come from."""
+    if plugin:
+        from dglbench.plugin_files import load_plugins
+
+        load_plugins(plugin)
     document = _catalogue()
     for entry in (entry for kind in _KINDS for entry in document[kind]):
         if entry["error"]:

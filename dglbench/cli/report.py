@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from dglbench.cli import console
+from dglbench.cli import report_asked as asked
 from dglbench.cli.report_names import FIGURE_NAMES, TABLE_NAMES, open_files
+from dglbench.cli.report_show import print_sheet, print_unfinished, show_claims
 from dglbench.errors import ReportError
 
 if TYPE_CHECKING:
     from dglbench.report import Report
-    from dglbench.report.sheet import Cell, Sheet
+    from dglbench.report.figures.layout import Layout
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -23,18 +25,15 @@ EXAMPLES = (
     "dglbench report results --figure time-vs-regret --methods spo,dgl-5 --tasks matching-50",
 )
 
-_FIGURE_FORMATS = ("png", "svg", "pdf")
-_TABLE_FORMATS = ("md", "csv", "tex")
 _OUT = Path("figures")
-_RICH_ROWS = 400
-"""A longer table is printed plainly: nobody reads it on a screen, and Rich is slow."""
 
 
 def run(
     results: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Folders of runs, or one run; several are read together.  [default: results]",
+            help="Folders of runs, or one run; several are read together, two are compared by "
+            "--table changes.  [default: results]",
             show_default=False,
         ),
     ] = None,
@@ -65,6 +64,26 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write one self-contained page.  [default: none]"),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The page's title (else the folder's name).")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD", help="Compare with this method in summary, ranks and equivalence."
+        ),
+    ] = None,
+    band: Annotated[
+        float,
+        typer.Option(help="Regrets within this share of each other are the same (equivalence)."),
+    ] = 0.01,
+    width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTH",
+            help="Figures as wide as one column of a paper (column), both (text), or inches.",
+        ),
+    ] = None,
     format: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,12 +92,20 @@ def run(
             "[default: png, and the terminal]",
         ),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where figures go, and tables if a --format of theirs is given.  "
-            "[default: figures, and the terminal]",
+            help="Where figures go, and tables if a --format of theirs is given; a file such as "
+            "main.pdf for a single figure.  [default: figures, and the terminal]",
         ),
     ] = None,
     methods: Annotated[
@@ -98,31 +125,44 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Draw figures, tables and a page from the logs; without options, the leaderboard."""
-    figures, tables = _figure_names(figure or []), _table_names(table or [])
+    if plugin:
+        from dglbench.plugin_files import load_plugins
+
+        load_plugins(plugin)
+    figures, tables = asked.figure_names(figure or []), asked.table_names(table or [])
+    folders = results or [Path("results")]
+    asked.check_folders(folders, tables)
     nothing_asked = not (figures or tables or claims or claims_file or html)
     if nothing_asked:
         tables = ["leaderboard"]
-    picture_format, table_format = _formats(format or [], bool(figures), bool(tables))
+    out, format = asked.file_asked(out, format or [], figures)
+    picture_format, table_format = asked.formats(format, bool(figures), bool(tables))
     from dglbench.report import load
     from dglbench.report.narrow import narrow
 
     # The list of runs is there to explain why nothing finished, so it alone needs no result.
     only_runs = tables == ["runs"] and not (figures or claims or claims_file or html)
-    report = load(*(results or [Path("results")]), require_done=not only_runs)
-    if report.folder not in (results or [Path("results")]):
+    each = [[folder] for folder in folders] if "changes" in tables else [folders]
+    reports = [
+        narrow(load(*some, require_done=not only_runs), methods=methods, tasks=tasks, seeds=seeds)
+        for some in each
+    ]
+    report = reports[0]
+    if report.folder not in folders:
         console.note(f"runs: {report.folder}")
-    report = narrow(report, methods=methods, tasks=tasks, seeds=seeds)
     document: dict[str, Any] = {"results": str(report.folder)}
     if tables:
-        document["tables"] = _show_tables(report, tables, table_format, out, quiet=json)
+        wanted = _Wanted(table_format, out, baseline, band)
+        document["tables"] = _show_tables(reports, tables, wanted, quiet=json)
     if claims or claims_file:
-        document["claims"] = _show_claims(report, claims_file, quiet=json)
+        document["claims"] = show_claims(report, claims_file, quiet=json)
     if figures:
         everything = "all" in (figure or [])
+        layout = asked.layout(width, every_method=methods is not None)
         target = out or _OUT
-        document["figures"] = _draw(report, figures, picture_format, target, everything)
+        document["figures"] = _draw(report, figures, picture_format, target, everything, layout)
     if html:
-        _write_page(report, html, claims_file)
+        _write_page(report, html, claims_file, title, baseline)
         document["html"] = str(html)
     if json:
         document["unreadable"] = [item._asdict() for item in report.unreadable]
@@ -134,58 +174,30 @@ def run(
     return 0
 
 
-def _figure_names(asked: Sequence[str]) -> list[str]:
-    if not asked:
-        return []
-    from dglbench.report import figures
+class _Wanted(NamedTuple):
+    """How tables were asked for."""
 
-    if "all" in asked:
-        return list(figures.FIGURES)
-    return [figures.find(name).name for name in dict.fromkeys(asked)]
-
-
-def _table_names(asked: Sequence[str]) -> list[str]:
-    from dglbench.report.tables import TABLES
-
-    if "all" in asked:
-        return list(TABLES)
-    for name in asked:
-        if name not in TABLES:
-            raise ReportError(
-                f"there is no table {name!r}; there are {', '.join(TABLES)}, and all."
-            )
-    return list(dict.fromkeys(asked))
-
-
-def _formats(asked: Sequence[str], figures: bool, tables: bool) -> tuple[str, str | None]:
-    """Tell the formats of figures and of tables apart; figures default to png."""
-    picture, text = "png", None
-    for name in asked:
-        if name in _FIGURE_FORMATS and figures:
-            picture = name
-        elif name in _TABLE_FORMATS and tables:
-            text = name
-        elif name in _FIGURE_FORMATS:
-            raise ReportError(f"--format {name} is for figures; add --figure NAME.")
-        elif name in _TABLE_FORMATS:
-            raise ReportError(f"--format {name} is for tables; add --table NAME.")
-        else:
-            raise ReportError(
-                f"there is no format {name!r}; figures take {', '.join(_FIGURE_FORMATS)}, "
-                f"tables {', '.join(_TABLE_FORMATS)}."
-            )
-    return picture, text
+    format: str | None
+    out: Path | None
+    baseline: str | None
+    band: float
 
 
 def _show_tables(
-    report: Report, names: Sequence[str], format: str | None, out: Path | None, *, quiet: bool
+    reports: Sequence[Report], names: Sequence[str], wanted: _Wanted, *, quiet: bool
 ) -> dict[str, Any]:
     from dglbench import atomic
     from dglbench.report import tables
 
     records: dict[str, Any] = {}
+    format, out = wanted.format, wanted.out
     for name in names:
-        sheet = tables.build(name, report)
+        if name == tables.CHANGES:
+            from dglbench.report.changes import changes
+
+            sheet = changes(*reports)
+        else:
+            sheet = tables.build(name, reports[0], wanted.baseline, wanted.band)
         records[name] = {"rows": sheet.records(), "notes": list(sheet.notes)}
         if out is not None and format is not None:
             path = out / f"{name}.{format}"
@@ -198,95 +210,28 @@ def _show_tables(
         elif format is not None and not quiet:
             console.out.file.write(tables.render(sheet, format))
         elif not quiet:
-            _print_sheet(sheet)
+            print_sheet(sheet)
             if name == "leaderboard":
-                _print_unfinished(report)
+                print_unfinished(reports[0])
     return records
 
 
-def _print_sheet(sheet: Sheet) -> None:
-    from rich.text import Text
-
-    tones = {"best": "bold", "near": "", "muted": "dim", "bad": "red"}
-    columns = [sheet.columns[at] for at in sheet.shown]
-    for heading, rows in sheet.blocks():
-        if len(sheet.rows) > _RICH_ROWS:
-            _print_plainly(heading or sheet.title, sheet, rows)
-            continue
-        console.print_table(
-            [column.title for column in columns],
-            [
-                [Text(row[at].text, tones.get(row[at].tone, "")) for at in sheet.shown]
-                for row in rows
-            ],
-            title=heading or sheet.title,
-            right=[column.title for column in columns if column.numeric],
-        )
-    for note in sheet.notes:
-        # A note may hold a command to copy: wrapping is left to the terminal.
-        console.out.print(Text(note, "dim"), highlight=False, soft_wrap=True)
-
-
-def _print_plainly(title: str, sheet: Sheet, rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Align a block of a long table without Rich, which takes a millisecond a row."""
-    columns = [sheet.columns[at] for at in sheet.shown]
-    lines = [[column.title for column in columns]]
-    lines += [[" ".join(row[at].text.split()) for at in sheet.shown] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = (
-        "  ".join(
-            word.rjust(width) if column.numeric else word.ljust(width)
-            for word, width, column in zip(line, widths, columns, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-    console.out.file.write("\n".join([title, *aligned, "", ""]))
-
-
-def _print_unfinished(report: Report) -> None:
-    """Failed, timed-out and diverged runs are always shown; the first few in full."""
-    from dglbench.report.leaderboard import unfinished
-
-    lost = unfinished(report)
-    for sentence in lost[:8]:
-        console.warn(f"no result: {sentence}")
-    if len(lost) > 8:
-        console.warn(f"no result: {len(lost) - 8} more; --table runs lists them all")
-
-
-def _show_claims(report: Report, file: Path | None, *, quiet: bool) -> list[Any]:
-    from rich.text import Text
-
-    from dglbench.report.checks import Evidence
-    from dglbench.report.claims import judge, read_claims
-
-    judged = judge(Evidence(report), read_claims(file))
-    if not quiet:
-        whole = not console.out.is_terminal  # a pipe gets one line a finding
-        colours = {"supported": "bold green", "refuted": "bold red"}
-        for item in judged:
-            verdict = Text(item.verdict, colours.get(item.verdict, "bold yellow"))
-            title = Text.assemble(
-                verdict, f"  {item.claim.statement}", (f"  {item.summary}", "dim")
-            )
-            console.out.print(title, highlight=False, soft_wrap=whole)
-            for finding in item.findings:
-                line = f"    {finding.outcome:<7}{finding.setting}: {finding.text}"
-                console.out.print(Text(line, "dim"), highlight=False, soft_wrap=whole)
-    return [item.document() for item in judged]
-
-
 def _draw(
-    report: Report, names: Sequence[str], format: str, out: Path, everything: bool
+    report: Report,
+    names: Sequence[str],
+    format: str,
+    out: Path,
+    everything: bool,
+    layout: Layout,
 ) -> dict[str, str | None]:
     """Draw figures; of ``all``, those that cannot be drawn are noted and passed over."""
     from dglbench.report import figures
 
     drawn: dict[str, str | None] = {}
     for name in names:
-        path = out / f"{name}.{format}"
+        path = out if out.suffix == f".{format}" else out / f"{name}.{format}"
         try:
-            figures.save(name, report, path, format)
+            figures.save(name, report, path, format, layout)
         except ReportError as error:
             if not everything:
                 raise
@@ -300,7 +245,13 @@ def _draw(
     return drawn
 
 
-def _write_page(report: Report, html: Path, claims_file: Path | None) -> None:
+def _write_page(
+    report: Report,
+    html: Path,
+    claims_file: Path | None,
+    title: str | None,
+    baseline: str | None,
+) -> None:
     from dglbench.report import page
     from dglbench.report.claims import read_claims
 
@@ -315,7 +266,7 @@ def _write_page(report: Report, html: Path, claims_file: Path | None) -> None:
             tracker.describe(step)
             tracker.advance()
 
-        page.write(report, html, claims, watch)
+        page.write(report, html, claims, watch, title=title, baseline=baseline)
     console.note(f"page: {html}")
 
 
@@ -328,5 +279,6 @@ def _unwritable(path: Path, error: OSError) -> ReportError:
 def _hint(results: Path) -> None:
     console.note(
         f"more: dglbench report {results} --html report.html (all on one page), "
-        "--figure time-vs-regret or all, --table pairwise, selected, budget, runs or all, --claims"
+        "--table summary (all settings at a glance), ranks, pairwise or all, "
+        "--figure time-vs-regret or all, --claims"
     )

@@ -38,6 +38,16 @@ def run(
             metavar="A,B-C,…", help="Data seeds, such as 10,25 or 1-3.  [default: the paper's]"
         ),
     ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Dataset file to run on; repeat for several.", show_default=False
+        ),
+    ] = None,
+    train_seeds: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Seeds of initial weights and batches.  [default: 0]"),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +59,14 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE", help="TOML file; options given here win over it.  [default: none]"
+        ),
+    ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
         ),
     ] = None,
     search: Annotated[
@@ -156,6 +174,9 @@ def run(
         "methods": methods,
         "tasks": tasks,
         "seeds": seeds,
+        "data": [str(path) for path in data] if data else None,
+        "train_seeds": train_seeds,
+        "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "solver": solver,
         "threads": threads,

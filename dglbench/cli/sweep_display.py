@@ -12,7 +12,7 @@ from dglbench.words import rough_seconds
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
     from dglbench.sweep.plan import Plan, PlanRow
-    from dglbench.sweep.search import GroupSearch
+    from dglbench.sweep.search import Group, GroupSearch
 
 __all__ = ["show_outcome", "show_plan"]
 
@@ -31,6 +31,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
             {
                 "setting": row.group.data.setting_name,
                 "seed": row.group.data.seed,
+                "train_seed": row.group.train_seed,
                 "method": row.group.method,
                 "runs": row.total,
                 "to_run": row.to_run,
@@ -55,7 +56,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         [
             [
                 row.group.data.full_name,
-                row.group.data.seed,
+                _seeds(row.group),
                 row.group.method,
                 row.total,
                 *(row.counts[name] or "" for name in used),
@@ -137,8 +138,8 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         tail = {"groups": groups, "not_done": failures, "exit_code": code}
         console.print_json({**document, "counts": outcome.counts, **tail})
         return code
-    for (name, seed), searches in groupby(outcome.searches, _unit_key):
-        _unit_table(f"{name}, seed {seed}", list(searches))
+    for name, searches in groupby(outcome.searches, _unit_name):
+        _unit_table(name, list(searches))
     for record in wrong:
         console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
@@ -153,8 +154,15 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
     return code
 
 
-def _unit_key(search: GroupSearch) -> tuple[str, int]:
-    return search.group.data.full_name, search.group.data.seed
+def _unit_name(search: GroupSearch) -> str:
+    group = search.group
+    repeat = f", train seed {group.train_seed}" if group.train_seed else ""
+    return f"{group.data.full_name}, seed {group.data.seed}{repeat}"
+
+
+def _seeds(group: Group) -> str:
+    """Write the data seed, and after it the training seed if there is one."""
+    return f"{group.data.seed}" + (f" / {group.train_seed}" if group.train_seed else "")
 
 
 def _exit_code(outcome: SweepEnd) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,9 @@ def run(
     delta: Annotated[
         float | None, typer.Option(help="DGL-auto: tolerated slack.  [default: the method's]")
     ] = None,
+    train_seed: Annotated[
+        int | None, typer.Option(help="Seed of initial weights and batches.  [default: 0]")
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Any other method option.  [default: the method's]"),
@@ -95,6 +99,14 @@ def run(
     time_limit: Annotated[
         float | None, typer.Option(help="Stop the run after this many seconds.  [default: none]")
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task, method or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where runs are written.")] = Path("results"),
     force: Annotated[bool, typer.Option("--force", help="Redo a run that exists.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -105,21 +117,26 @@ def run(
     """
     from dglbench import options
     from dglbench.cli.run_display import live_run, show_run
+    from dglbench.plugin_files import load_plugins
     from dglbench.runs.store import read_record
     from dglbench.training.run import RunRequest, run_once
     from dglbench.training.run import like as request_like
 
+    load_plugins(plugin or [])
     flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
     settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
     if n is not None and "n" in settings:
         raise OptionError("--n and --set n= are the same setting; give one of them.")
-    if data is not None and (n is not None or seed is not None or set_):
-        raise OptionError("--data brings its own settings; leave out --n, --seed and --set.")
-    if like is None and task is None:
-        raise OptionError("name a task, such as matching, or a run to repeat with --like.")
+    if data is not None and (n is not None or seed is not None):
+        raise OptionError("--data brings its own settings; leave out --n and --seed.")
+    if like is None and task is None and data is None:
+        raise OptionError(
+            "name a task, such as matching, a dataset file with --data, or a run to repeat with "
+            "--like."
+        )
     if like is not None and task is not None:
         raise OptionError(f"--like names the task already; leave out {task}.")
-    base = request_like(like) if like else RunRequest(str(task), "dgl-1")
+    base = request_like(like) if like else RunRequest(task, "dgl-1")
     protocol = {
         "epochs": epochs,
         "batch_size": batch_size,
@@ -132,13 +149,15 @@ def run(
     request = dataclasses.replace(
         base,
         method=method or base.method,
-        settings={**base.settings, **settings, **_given({"n": n})},
+        # A file brings its own; of what a run had, only the predictor may be chosen anew.
+        settings={**_kept(base.settings, data), **settings, **_given({"n": n})},
         seed=base.seed if seed is None else seed,
         data_file=data,
         options=given if other_method else {**base.options, **given},
         protocol={**base.protocol, **_given(protocol)},
         solver=solver or base.solver,
         threads=base.threads if threads is None else threads,
+        train_seed=base.train_seed if train_seed is None else train_seed,
         time_limit=time_limit,
     )
     same_data = like is not None and not (settings or n is not None or seed is not None)
@@ -153,3 +172,9 @@ def run(
 
 def _given(flags: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if value is not None}
+
+
+def _kept(settings: Mapping[str, Any], data: Path | None) -> dict[str, Any]:
+    from dglbench.data.own import Own
+
+    return {k: v for k, v in settings.items() if data is None or k in Own.open_settings}

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from dglbench.report.hyperparameters import GIVEN, given_or_count
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.palette import method_order, style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
+from dglbench.report.titles import setting_cell
 from dglbench.words import percent, seconds
 
 __all__ = ["budget", "every_run", "stale_runs"]
@@ -35,7 +37,8 @@ def budget(report: Report) -> Sheet:
         rows.append(_budget_row(groups[key][0], cost))
     notes = [
         "every run made to find the configuration counts, also those that failed or were not "
-        "chosen; warm starts are shared by all methods and not counted."
+        "chosen; warm starts are shared by all methods and not counted.",
+        GIVEN,
     ]
     if searches := sorted({cost.search for cost in swept.values() if cost.search}):
         notes.append(f"search: {', '.join(searches)}.")
@@ -113,9 +116,9 @@ def _of_runs(runs: Sequence[Run]) -> _Cost:
 def _budget_row(run: Run, cost: _Cost) -> tuple[Cell, ...]:
     spent = seconds(cost.train_s)
     return (
-        text(run.unit.label),
+        setting_cell(run.unit),
         Cell(style(run.method).label, run.method),
-        count(cost.configurations),
+        given_or_count(cost.configurations),
         count(cost.runs),
         count(cost.unfinished),
         Cell(spent, cost.train_s) if cost.alike else Cell(f"{spent} †", None, "muted"),
@@ -177,7 +180,7 @@ def _run_row(run: Run, state: str) -> tuple[Cell, ...]:
     test = run.test_regret if state == "chosen" else math.nan
     return (
         text(run.run_id),
-        text(run.unit.label),
+        setting_cell(run.unit),
         Cell(style(run.method).label, run.method),
         Cell(state, state, _TONES.get(state, "bad")),
         _regret(run.val_regret),

@@ -1,8 +1,10 @@
 """The kinds of check a claim can ask for: each looks at every setting and says what it found.
 
-A check never decides a claim. It returns one `Finding` a setting, with the
-numbers: ``holds``, ``fails``, ``open`` (the runs are there but do not tell) or
-``absent`` (what the claim speaks of was not run there).
+A check never decides a claim. It says its ``rule`` in words, with the thresholds,
+and returns one `Finding` a setting, with the numbers: ``holds``, ``fails``,
+``open`` (the runs are there but do not tell) or ``absent`` (what the claim speaks
+of was not run there). Checks of regret are here; those of time in `speed_checks`,
+those that compare settings in `trends`.
 """
 
 from __future__ import annotations
@@ -14,26 +16,28 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from annotated_types import Gt
 from typing_extensions import Doc
 
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
-from dglbench.report.time_to_regret import NEAR, Reach, Speedup
-from dglbench.words import percent, ratio, seconds
+from dglbench.report.time_to_regret import Reach
+from dglbench.report.titles import listing, title
+from dglbench.words import percent
 
 __all__ = [
-    "Cost",
-    "EpochRatio",
     "Evidence",
     "Finding",
     "Improves",
     "Lowest",
     "Outcome",
-    "Sooner",
+    "SettingCheck",
+    "large",
     "matching_runs",
     "most",
+    "name",
+    "names",
+    "sizes_words",
 ]
 
 Outcome = Literal["holds", "fails", "open", "absent"]
@@ -76,8 +80,8 @@ class Evidence:
         )
         if states:
             # Leaving out what failed would let survivors decide.
-            return Finding(unit.label, "open", f"{_name(method)} has no result ({states[0]})")
-        return Finding(unit.label, "absent", f"{_name(method)} was not run")
+            return Finding(title(unit), "open", f"{name(method)} has no result ({states[0]})")
+        return Finding(title(unit), "absent", f"{name(method)} was not run")
 
 
 def matching_runs(evidence: Evidence, unit: Unit, patterns: Sequence[str]) -> list[Run]:
@@ -110,38 +114,6 @@ class SettingCheck(ABC):
 
 
 @dataclass(frozen=True)
-class Sooner(SettingCheck):
-    """More than half of ``methods`` reach the test regret of ``against`` in less training time."""
-
-    methods: Annotated[tuple[str, ...], Doc("methods or patterns such as dgl-*")]
-    against: Annotated[str, Doc("the method whose regret is the target")]
-    min_speedup: Annotated[float, Gt(0), Doc("how many times sooner it must be")] = 1.0
-
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        baseline = evidence.run(unit, self.against)
-        if baseline is None:
-            return evidence.missing(unit, self.against)
-        runs = matching_runs(evidence, unit, self.methods)
-        if not runs:
-            return evidence.missing(unit, self.methods[0])
-        found = {run.method: evidence.reach.speedup(run, baseline) for run in runs}
-        words = ", ".join(f"{_name(name)} {_speedup(found[name])}" for name in found)
-        target = f"to {_name(self.against)}'s {percent(baseline.test_regret)}"
-        numbers = {name: speedup.times for name, speedup in found.items()}
-        if any(speedup.why == "start" for speedup in found.values()):
-            why = f"{_name(self.against)} ended no better than the warm start"
-            return Finding(unit.label, "open", why, numbers)
-        if any(speedup.why == "clock" for speedup in found.values()):
-            reason = evidence.report.comparability(unit).reason
-            return Finding(unit.label, "open", f"times cannot be compared: {reason}", numbers)
-        sooner = [(speedup.times or 0.0) > self.min_speedup for speedup in found.values()]
-        outcome: Outcome = "holds" if most(sooner) else "fails"
-        own = evidence.reach.time_to(baseline, baseline.test_regret)
-        took = f" (it took {seconds(own)})" if own is not None else ""
-        return Finding(unit.label, outcome, f"{target}{took}: {words}", numbers)
-
-
-@dataclass(frozen=True)
 class Lowest(SettingCheck):
     """``method`` has the lowest test regret, beyond the bootstrap interval, on large instances."""
 
@@ -150,90 +122,33 @@ class Lowest(SettingCheck):
         dict[str, int], Doc("smallest size that counts, by task; other tasks are left out")
     ] = field(default_factory=dict)
 
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        return (
+            f"{name(self.method)}'s test regret is below that of the best other method, and the "
+            f"95 % interval of the difference on the same test instances excludes 0."
+            f"{sizes_words(self.sizes)}"
+        )
+
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         run = evidence.run(unit, self.method)
         if run is None:
             return evidence.missing(unit, self.method)
         others = [other for other in evidence.report.chosen_runs(unit) if other is not run]
         if not others:
-            return Finding(unit.label, "absent", "nothing to compare with was run")
+            return Finding(title(unit), "absent", "nothing to compare with was run")
         rival = min(others, key=lambda other: other.test_regret)
         difference = evidence.pairs.difference(run, rival)
         words = (
-            f"{_name(self.method)} {percent(run.test_regret)}, "
-            f"best other {_name(rival.method)} {percent(rival.test_regret)}"
+            f"{name(self.method)} {percent(run.test_regret)}, "
+            f"best other {name(rival.method)} {percent(rival.test_regret)}"
             f"{_difference(difference)}"
         )
         verdicts: dict[str, Outcome] = {"lower": "holds", "higher": "fails", "open": "open"}
         outcome = verdicts[difference.verdict] if difference else "open"
         numbers = {self.method: run.test_regret, rival.method: rival.test_regret}
-        return Finding(unit.label, outcome, words, numbers)
-
-
-@dataclass(frozen=True)
-class Cost(SettingCheck):
-    """``method`` needs ``min_ratio`` times the time in which the best of ``methods`` levels off.
-
-    Levelling off: within 5 % of its own final test regret.
-    """
-
-    method: Annotated[str, Doc("the method said to be costly")]
-    methods: Annotated[tuple[str, ...], Doc("the methods it is compared with")]
-    min_ratio: Annotated[float, Gt(0), Doc("how many times the time it must take")]
-    sizes: Annotated[dict[str, int], Doc("smallest size that counts, by task")] = field(
-        default_factory=dict
-    )
-
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        run = evidence.run(unit, self.method)
-        if run is None:
-            return evidence.missing(unit, self.method)
-        rivals = matching_runs(evidence, unit, self.methods)
-        if not rivals:
-            return evidence.missing(unit, self.methods[0])
-        rival = min(rivals, key=lambda other: other.test_regret)
-        if rival.conditions != run.conditions:
-            reason = evidence.report.comparability(unit).reason
-            return Finding(unit.label, "open", f"times cannot be compared: {reason}")
-        level = evidence.reach.time_to(rival, (1 + NEAR) * rival.test_regret)
-        own = evidence.reach.selected(run)[0]
-        if not level:
-            return Finding(unit.label, "open", f"{_name(rival.method)} never levelled off")
-        words = (
-            f"{_name(self.method)} {seconds(own)} to {percent(run.test_regret)}, "
-            f"{_name(rival.method)} {seconds(level)} to within 5 % of its "
-            f"{percent(rival.test_regret)}: {ratio(own / level)}"
-        )
-        outcome: Outcome = "holds" if own / level >= self.min_ratio else "fails"
-        if run.test_regret >= rival.test_regret:
-            outcome, words = "open", f"{words}, but there is no edge to pay for"
-        return Finding(unit.label, outcome, words, {"ratio": own / level})
-
-
-@dataclass(frozen=True)
-class EpochRatio(SettingCheck):
-    """A training epoch of ``method`` takes at most ``max_ratio`` times one of ``against``."""
-
-    method: Annotated[str, Doc("the method said to be fast")]
-    against: Annotated[str, Doc("the method it is measured by")]
-    max_ratio: Annotated[float, Gt(0), Doc("what still counts as near")]
-
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        run, other = evidence.run(unit, self.method), evidence.run(unit, self.against)
-        if run is None or other is None:
-            return evidence.missing(unit, self.method if run is None else self.against)
-        if run.conditions != other.conditions:
-            reason = evidence.report.comparability(unit).reason
-            return Finding(unit.label, "open", f"times cannot be compared: {reason}")
-        own, base = evidence.reach.epoch_s(run), evidence.reach.epoch_s(other)
-        if not own or not base:
-            return Finding(unit.label, "open", "no epoch was timed")
-        words = (
-            f"{_name(self.method)} {seconds(own)} an epoch, {_name(self.against)} "
-            f"{seconds(base)}: {ratio(own / base)}"
-        )
-        outcome: Outcome = "holds" if own / base <= self.max_ratio else "fails"
-        return Finding(unit.label, outcome, words, {"ratio": own / base})
+        return Finding(title(unit), outcome, words, numbers)
 
 
 @dataclass(frozen=True)
@@ -246,6 +161,14 @@ class Improves(SettingCheck):
     methods: Annotated[tuple[str, ...], Doc("the methods said to be better")]
     against: Annotated[str, Doc("the method they improve on")]
 
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        return (
+            f"at least one of {names(self.methods)} is below {name(self.against)}'s test regret "
+            "and none above it, by 95 % intervals of the difference on the same test instances."
+        )
+
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:
         base = evidence.run(unit, self.against)
         if base is None:
@@ -254,8 +177,8 @@ class Improves(SettingCheck):
         if not runs:
             return evidence.missing(unit, self.methods[0])
         found = {run.method: evidence.pairs.difference(run, base) for run in runs}
-        words = f"{_name(self.against)} {percent(base.test_regret)}; " + ", ".join(
-            f"{_name(run.method)} {percent(run.test_regret)}{_difference(found[run.method])}"
+        words = f"{name(self.against)} {percent(base.test_regret)}; " + ", ".join(
+            f"{name(run.method)} {percent(run.test_regret)}{_difference(found[run.method])}"
             for run in runs
         )
         verdicts = {difference.verdict for difference in found.values() if difference}
@@ -264,8 +187,8 @@ class Improves(SettingCheck):
             outcome = "holds"
         elif "higher" in verdicts and "lower" not in verdicts:
             outcome = "fails"
-        numbers = {name: difference and difference.mean for name, difference in found.items()}
-        return Finding(unit.label, outcome, words, numbers)
+        numbers = {each: difference and difference.mean for each, difference in found.items()}
+        return Finding(title(unit), outcome, words, numbers)
 
 
 def large(unit: Unit, sizes: Mapping[str, int]) -> bool:
@@ -273,12 +196,22 @@ def large(unit: Unit, sizes: Mapping[str, int]) -> bool:
     return not sizes or (unit.task in sizes and unit.n >= sizes[unit.task])
 
 
-def _name(method: str) -> str:
+def name(method: str) -> str:
+    """Return what a method, or a pattern for a family, is called."""
     return "DGL" if method == "dgl-*" else style(method).label
 
 
-def _speedup(speedup: Speedup) -> str:
-    return "never" if speedup.times is None else ratio(speedup.times)
+def names(methods: Sequence[str]) -> str:
+    """Return what several methods or patterns are called."""
+    return listing(["the DGL variants" if each == "dgl-*" else name(each) for each in methods])
+
+
+def sizes_words(sizes: Mapping[str, int]) -> str:
+    """Say which settings count."""
+    if not sizes:
+        return ""
+    parts = [f"{task} from {smallest}" for task, smallest in sizes.items()]
+    return f" Looked at: {listing(parts)}."
 
 
 def _difference(difference: Difference | None) -> str:

@@ -1,7 +1,7 @@
 """The paper's statements, checked on the logs at hand.
 
 A claim is an entry of a TOML file: who said what where, and which kind of check
-would show it (`dglbench.report.checks`, `dglbench.report.trends`). Judging it
+would show it (`dglbench.report.checks`, `speed_checks` and `trends`). Judging it
 is the same for all kinds. Of the settings in which the claim's methods were run,
 
 - *supported*: it holds in at least ``share`` of them;
@@ -22,15 +22,8 @@ from typing import Any, Literal, Protocol
 
 from dglbench import options
 from dglbench.errors import OptionError, ReportError
-from dglbench.report.checks import (
-    Cost,
-    EpochRatio,
-    Evidence,
-    Finding,
-    Improves,
-    Lowest,
-    Sooner,
-)
+from dglbench.report.checks import Evidence, Finding, Improves, Lowest
+from dglbench.report.speed_checks import Cost, EpochRatio, Sooner
 from dglbench.report.trends import SeedsAgree, Widens
 
 __all__ = ["KINDS", "Claim", "Judged", "judge", "read_claims"]
@@ -40,6 +33,10 @@ Verdict = Literal["supported", "refuted", "not decidable here"]
 
 class Check(Protocol):
     """What every kind of check offers."""
+
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting, with its thresholds."""
 
     def findings(self, evidence: Evidence) -> list[Finding]:
         """Look at the logs."""
@@ -80,11 +77,19 @@ class Judged:
     summary: str
     findings: tuple[Finding, ...]
 
+    @property
+    def rule(self) -> str:
+        """Say what must hold where, for the claim to be supported."""
+        share = self.claim.share
+        where = "every setting" if share == 1 else f"at least {100 * share:.0f} % of the settings"
+        return f"in {where}, {self.claim.check.rule}"
+
     def document(self) -> dict[str, Any]:
         """Return it JSON-ready."""
         return {
             **{name: getattr(self.claim, name) for name in _TEXTS},
             "share": self.claim.share,
+            "rule": self.rule,
             "verdict": self.verdict,
             "summary": self.summary,
             "findings": [dataclasses.asdict(finding) for finding in self.findings],

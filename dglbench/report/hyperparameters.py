@@ -11,8 +11,14 @@ from dglbench.plugins import find_method, find_task
 from dglbench.report.load import Report, Run
 from dglbench.report.palette import style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, text
+from dglbench.report.titles import setting_cell
 
-__all__ = ["selected"]
+__all__ = ["GIVEN", "given_or_count", "selected"]
+
+GIVEN = (
+    "given: one configuration was run here, as the command, the sweep's file or the paper named "
+    "it. If a search found it, that was made elsewhere, and what it took is told there."
+)
 
 _NAMED = {"lr": "lr", "alpha": "α", "tau": "τ"}
 
@@ -35,6 +41,7 @@ def selected(report: Report) -> Sheet:
         (
             "chosen by the lowest validation regret among the configurations in this folder; — in "
             "the paper's columns: its table has no such entry.",
+            GIVEN,
         ),
         by="setting",
     )
@@ -59,15 +66,20 @@ def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell,
     fixed = _fixed_by_name(run.method)
     others = {name: value for name, value in run.options.items() if name not in {*_NAMED, *fixed}}
     return (
-        text(run.unit.label),
+        setting_cell(run.unit),
         Cell(style(run.method).label, run.method),
         *(_number(run.options.get(name)) for name in _NAMED),
         *(_number(paper.get(name)) for name in _NAMED),
         text(", ".join(f"{name} {value}" for name, value in others.items())),
         count(run.selected_epoch),
         count(run.epochs_run),
-        count(configurations),
+        given_or_count(configurations),
     )
+
+
+def given_or_count(configurations: int) -> Cell:
+    """A cell that does not call it a search when nothing was searched here."""
+    return count(configurations) if configurations > 1 else Cell("given", configurations, "muted")
 
 
 def _configuration(run: Run) -> str:

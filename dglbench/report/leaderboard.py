@@ -11,6 +11,7 @@ from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
 from dglbench.report.time_to_regret import NEAR, Reach, Speedup, best_run
+from dglbench.report.titles import setting_cell, title
 from dglbench.words import percent, ratio, seconds
 
 __all__ = ["BASELINES", "Standing", "leaderboard", "standings", "unfinished"]
@@ -90,8 +91,8 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
         ]
         if unlike:
             notes.append(
-                f"‡ {unit.label}: made with other versions of the numerical libraries than most of "
-                "its rows; the regret may differ for that alone."
+                f"‡ {title(unit)}: made with other versions of the numerical libraries than most "
+                "of its rows; the regret may differ for that alone."
             )
         if not verdict.comparable:
             notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
@@ -102,7 +103,7 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
 def unfinished(report: Report) -> list[str]:
     """Return one sentence for every run that left no result, unreadable ones included."""
     sentences = [
-        f"{run.unit.label}, {style(run.method).label}: {run.state}"
+        f"{title(run.unit)}, {style(run.method).label}: {run.state}"
         + (f" ({run.message.splitlines()[0]})" if run.message else "")
         for run in report.runs
         if run.state != "done"
@@ -126,7 +127,7 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     if not differing:
         return []
     parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
-    return [f"{unit.label}: the methods were not trained alike ({parts})."]
+    return [f"{title(unit)}: the methods were not trained alike ({parts})."]
 
 
 def _row(
@@ -141,7 +142,7 @@ def _row(
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (
-        text(unit.label),
+        setting_cell(unit),
         Cell(style(run.method).label + mark, run.method, tone),
         Cell(regret, run.test_regret, tone),
         Cell("", low),

@@ -24,7 +24,7 @@ class Unreadable(NamedTuple):
 
 @dataclass(frozen=True)
 class Unit:
-    """What may be compared: one task, settings, seed, solver family and dataset."""
+    """What may be compared: one task, settings, seed, training seed, solver family, dataset."""
 
     key: str
     label: str
@@ -37,23 +37,25 @@ class Unit:
     solver: str
     data_digest: str | None
     settings: Mapping[str, Any] = field(repr=False)
+    train_seed: int = 0
+    """Which repetition of the training, on the same data."""
 
     @staticmethod
     def key_of(identity: Identity) -> str:
         """Return the text that runs of one unit share."""
-        names = ("task", "settings", "seed", "solver", "data_digest")
+        names = ("task", "settings", "seed", "solver", "data_digest", "train_seed")
         return json.dumps({name: getattr(identity, name) for name in names}, sort_keys=True)
 
     @property
     def family(self) -> str:
-        """What units that differ by nothing but their seed share."""
+        """What units that differ by nothing but their seeds share: they are repetitions."""
         document = {"task": self.task, "settings": dict(self.settings), "solver": self.solver}
         return json.dumps(document | {"data_digest": self.data_digest}, sort_keys=True)
 
     @property
-    def order(self) -> tuple[str, int, str, int]:
-        """Sort by task, size, variant, seed."""
-        return self.task, self.n, self.family, self.seed
+    def order(self) -> tuple[str, int, str, int, int]:
+        """Sort by task, size, variant, seed, training seed."""
+        return self.task, self.n, self.family, self.seed, self.train_seed
 
 
 @dataclass(frozen=True)
@@ -242,17 +244,20 @@ def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
                 solver=identity.solver,
                 data_digest=identity.data_digest,
                 settings=identity.settings,
+                train_seed=identity.train_seed,
             )
     return units
 
 
 def _facts(identity: Identity) -> dict[str, Any]:
-    settings = {name: value for name, value in identity.settings.items() if name != "n"}
+    named = {"n", "name"}  # what the short name says already
+    settings = {name: value for name, value in identity.settings.items() if name not in named}
     return {
         "seed": identity.seed,
         **settings,
         "solver": identity.solver,
         "data": identity.data_digest,
+        "train seed": identity.train_seed,
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dglbench.report.claims import Judged
 from dglbench.report.leaderboard import Standing
 from dglbench.report.load import Report
 from dglbench.report.palette import style
+from dglbench.report.titles import listing, plural, title
 from dglbench.words import percent, ratio, seconds
 
 __all__ = ["Outline", "outline"]
@@ -34,7 +35,7 @@ def outline(
         _winners(board),
         _claims(judged),
         tuple(
-            (unit.label, _setting(board[unit.label], report.comparability(unit).comparable))
+            (title(unit), _setting(board[unit.label], report.comparability(unit).comparable))
             for unit in report.units
             if unit.label in board
         ),
@@ -46,8 +47,8 @@ def _scope(report: Report, board: Mapping[str, Sequence[Standing]]) -> str:
     lost = len(report.runs) - states["done"] + len(report.unreadable)
     total = len(report.runs) + len(report.unreadable)
     sentence = (
-        f"{_plural(len(report.methods), 'method')} compared in {_plural(len(board), 'setting')}, "
-        f"from {_plural(total, 'run')}"
+        f"{plural(len(report.methods), 'method')} compared in {plural(len(board), 'setting')}, "
+        f"from {plural(total, 'run')}"
     )
     return f"{sentence}; {lost} of them without a result." if lost else f"{sentence}, all finished."
 
@@ -64,7 +65,7 @@ def _winners(board: Mapping[str, Sequence[Standing]]) -> str:
     wins = [f"{style(name).label} in {count}" for name, count in first.most_common() if count]
     top, reached = shared.most_common(1)[0]
     return (
-        f"Lowest test regret: {_listing(wins)} of {len(board)} settings. Most often lowest or not "
+        f"Lowest test regret: {listing(wins)} of {len(board)} settings. Most often lowest or not "
         f"distinguishable from the lowest: {style(top).label}, in {reached}."
     )
 
@@ -74,7 +75,7 @@ def _claims(judged: Sequence[Judged]) -> str:
         return ""
     verdicts = Counter(item.verdict for item in judged)
     return (
-        f"Of {_plural(len(judged), 'claim')} of the paper these logs support "
+        f"Of {plural(len(judged), 'claim')} of the paper these logs support "
         f"{verdicts['supported']}, refute {verdicts['refuted']} and cannot decide "
         f"{verdicts['not decidable here']}."
     )
@@ -91,7 +92,7 @@ def _setting(standings: Sequence[Standing], comparable: bool) -> str:
     ties = [style(each.run.method).label for each in standings if each.ties_best]
     if ties:
         be = "is" if len(ties) == 1 else "are"
-        sentences.append(f"{_listing(ties)} {be} not distinguishable from it.")
+        sentences.append(f"{listing(ties)} {be} not distinguishable from it.")
     else:
         second = standings[1]
         sentences.append(
@@ -123,13 +124,4 @@ def _lead(standing: Standing) -> list[str]:
     if not leads:
         return []
     words = [f"{name}'s regret {times} times sooner than {name}" for name, times in leads]
-    return [f"It had {_listing(words)}."]
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
-def _listing(words: Iterable[str]) -> str:
-    listed = list(words)
-    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
+    return [f"It had {listing(words)}."]

@@ -1,20 +1,32 @@
 """One look for each method, the same in every figure and table.
 
-Baselines are black, vermilion and purple; the DGL family is blue, darker the
-more often duals are renewed, with the rule-based variant in teal. Hues stay
-apart for colour-blind readers, and every method also has a marker of its own,
-so that nothing is lost in greyscale. A method from a plugin gets a look that
-depends on its name alone: it never changes with the company it is in.
+Baselines are black, vermilion and purple; the DGL family goes from navy over
+blue and cyan to green, darker the more often duals are renewed, with the
+rule-based variant in violet. Hues stay apart for colour-blind readers, and
+every method also has a marker of its own, so that nothing is lost in greyscale.
+A method from a plugin gets a look that depends on its name alone: it never
+changes with the company it is in.
 """
 
 from __future__ import annotations
 
+import colorsys
 import math
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["PHASE_COLOURS", "Style", "is_dgl", "method_order", "refresh_period", "style"]
+__all__ = [
+    "PHASE_COLOURS",
+    "Style",
+    "family",
+    "is_dgl",
+    "method_order",
+    "on_dark",
+    "refresh_period",
+    "style",
+]
 
 
 class Style(NamedTuple):
@@ -30,9 +42,15 @@ _FIXED = {
     "two-stage": Style("Two-stage", "#222222", "o"),
     "spo": Style("SPO+", "#D55E00", "^"),
     "qptl": Style("QPTL", "#AA3377", "s"),
-    "dgl-auto": Style("DGL-auto", "#00868B", "*"),
+    "dgl-auto": Style("DGL-auto", "#7A5BD0", "*"),
 }
-_DGL_DARK, _DGL_LIGHT = (0x08, 0x30, 0x6B), (0x4F, 0xA3, 0xDE)
+_DGL_STOPS = (
+    (0.0, (0x0A, 0x2A, 0x78)),
+    (0.35, (0x1F, 0x74, 0xC4)),
+    (0.65, (0x17, 0x9A, 0xAE)),
+    (1.0, (0x4C, 0xA0, 0x5C)),
+)
+"""From navy (U = 1) over blue and cyan to green (never): told apart by hue and by lightness."""
 _DGL_SHAPES = {"none": "X", "1": "D", "5": "v", "20": "P"}
 _DGL_FURTHER_SHAPES = "<>hd8"
 
@@ -64,6 +82,26 @@ def style(method: str) -> Style:
     return Style(method, _pick(_FURTHER_COLOURS, method), _pick(_FURTHER_SHAPES, method + "·"))
 
 
+def family(method: str) -> str:
+    """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``."""
+    return method if method in _FIXED and not is_dgl(method) else method.partition("-")[0]
+
+
+def on_dark(colour: str) -> str:
+    """Return the colour as it is shown on a dark page: as light as it takes to stand out.
+
+    Hues are kept. Greys and pale surfaces are turned round, so that text on them stays legible.
+    """
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    if saturation < 0.25 or lightness > 0.8:
+        lightness, saturation = 1 - 0.88 * lightness, 0.6 * saturation
+    else:
+        lightness = 0.56 + 0.3 * lightness
+    mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
+    return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
+
+
 def is_dgl(method: str) -> bool:
     """Say whether a method is one of the Dual-Guided Loss family."""
     return method == "dgl-auto" or refresh_period(method) is not None
@@ -93,10 +131,11 @@ def method_order(method: str) -> tuple[float, float, str]:
 def _dgl_shade(period: float | None) -> str:
     """Blend from dark (U = 1) to light (never): equal steps for equal ratios of U, up to 100."""
     share = min(math.log10(period) / 2, 1.0) if period is not None else 1.0
-    mixed = (
-        round(dark + share * (light - dark))
-        for dark, light in zip(_DGL_DARK, _DGL_LIGHT, strict=True)
+    (low, dark), (high, light) = next(
+        (one, two) for one, two in pairwise(_DGL_STOPS) if share <= two[0]
     )
+    part = (share - low) / (high - low)
+    mixed = (round(a + part * (b - a)) for a, b in zip(dark, light, strict=True))
     return "#" + "".join(f"{channel:02X}" for channel in mixed)
 
 

@@ -10,29 +10,50 @@ from typing import Any
 
 from dglbench.errors import ReportError
 from dglbench.report.budget import budget, every_run
+from dglbench.report.equivalence import BAND, equivalence
 from dglbench.report.hyperparameters import selected
 from dglbench.report.leaderboard import leaderboard
 from dglbench.report.load import Report
 from dglbench.report.pairwise import pairwise
+from dglbench.report.profiles import anytime, profile
+from dglbench.report.ranks import ranks
+from dglbench.report.resources import resources
+from dglbench.report.seeds import seeds
 from dglbench.report.sheet import Sheet
+from dglbench.report.summary import summary
 
-__all__ = ["FORMATS", "TABLES", "build", "render"]
+__all__ = ["CHANGES", "FORMATS", "TABLES", "build", "render"]
 
-TABLES: dict[str, Callable[[Report], Sheet]] = {
+TABLES: dict[str, Callable[..., Sheet]] = {
+    "summary": summary,
     "leaderboard": leaderboard,
+    "ranks": ranks,
+    "equivalence": equivalence,
+    "profile": profile,
+    "anytime": anytime,
+    "seeds": seeds,
     "pairwise": pairwise,
     "selected": selected,
     "budget": budget,
+    "resources": resources,
     "runs": every_run,
 }
+CHANGES = "changes"
+"""The one table that is drawn from two folders: `dglbench.report.changes`."""
+
+_AGAINST_A_BASELINE = frozenset({"summary", "ranks", "equivalence"})
 
 FORMATS = ("md", "csv", "tex")
 
 
-def build(name: str, report: Report) -> Sheet:
+def build(name: str, report: Report, baseline: str | None = None, band: float = BAND) -> Sheet:
     """Make the table of this name, or say which there are."""
     if name not in TABLES:
         raise ReportError(f"there is no table {name!r}; there are {', '.join(TABLES)}, and all.")
+    if name == "equivalence":
+        return equivalence(report, baseline, band)
+    if name in _AGAINST_A_BASELINE:
+        return TABLES[name](report, baseline)
     return TABLES[name](report)
 
 
@@ -121,6 +142,10 @@ _TEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "×": r"$\times$",
+    "→": r"$\to$",
+    "<": r"$<$",
+    ">": r"$>$",
+    "·": r"$\cdot$",
     "≈": r"$\approx$",
     "★": r"$\star$",
     "\u00a0": "~",

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 from typing_extensions import Doc
 
 from dglbench.errors import ReportError
-from dglbench.report.checks import Evidence, Finding, Outcome, matching_runs, most
+from dglbench.report.checks import Evidence, Finding, Outcome, matching_runs, most, name, names
 from dglbench.report.load import Run, Unit
 from dglbench.report.palette import style
+from dglbench.report.titles import title, without_seed
 from dglbench.words import ratio
 
 __all__ = ["SeedsAgree", "Widens"]
@@ -30,6 +31,17 @@ class Widens:
     against: Annotated[tuple[str, ...], Doc("the baselines, each looked at by itself")]
     measure: Annotated[Literal["reach", "epoch"], Doc("what the lead is measured by")] = "reach"
 
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        lead = "in time to its regret" if self.measure == "reach" else "in seconds per epoch"
+        baselines = " and ".join(name(each) for each in self.against)
+        return (
+            f"for each of {baselines}: the lead {lead} of more than half of {names(self.methods)} "
+            "is larger at the larger of two neighbouring sizes; one that never got there "
+            "leads by 0."
+        )
+
     def findings(self, evidence: Evidence) -> list[Finding]:
         """Look at every two neighbouring sizes of a task, all else equal."""
         return [
@@ -40,15 +52,13 @@ class Widens:
         ]
 
     def _of(self, evidence: Evidence, baseline: str, small: Unit, big: Unit) -> Finding | None:
-        where = (
-            f"{_without_seed(small)} → {big.n}, seed {big.seed}, against {style(baseline).label}"
-        )
+        where = f"{without_seed(small)} → {big.n}, seed {big.seed}, against {style(baseline).label}"
         leads = []
         for unit in (small, big):
             base = evidence.run(unit, baseline)
             if base is None:
                 missing = evidence.missing(unit, baseline)
-                return Finding(where, missing.outcome, f"{unit.label}: {missing.text}")
+                return Finding(where, missing.outcome, f"{title(unit)}: {missing.text}")
             lead = self._leads(evidence, unit, base)
             if isinstance(lead, str):
                 return Finding(where, "open", lead)
@@ -60,12 +70,11 @@ class Widens:
             f"{style(method).label} {_lead(leads[0][method])} → {_lead(leads[1][method])}"
             for method in shared
         )
-        outcome: Outcome = (
-            "holds" if most([leads[1][name] > leads[0][name] for name in shared]) else "fails"
-        )
-        return Finding(
-            where, outcome, words, {name: [lead[name] for lead in leads] for name in shared}
-        )
+        wider = [leads[1][each] > leads[0][each] for each in shared]
+        outcome: Outcome = "holds" if most(wider) else "fails"
+        tally = f"{sum(wider)} of {len(wider)} wider, needs {len(wider) // 2 + 1}"
+        numbers = {each: [lead[each] for lead in leads] for each in shared}
+        return Finding(where, outcome, f"{words}; {tally}", numbers)
 
     def _leads(self, evidence: Evidence, unit: Unit, base: Run) -> dict[str, float] | str:
         """Return each method's lead, or the reason why there is none to speak of."""
@@ -80,8 +89,8 @@ class Widens:
                 continue
             speedup = evidence.reach.speedup(run, base)
             if speedup.why == "start":
-                name = style(base.method).label
-                return f"{unit.label}: {name} ended no better than the warm start"
+                ended = style(base.method).label
+                return f"{title(unit)}: {ended} ended no better than the warm start"
             leads[run.method] = speedup.times or 0.0
         return leads
 
@@ -91,6 +100,13 @@ class SeedsAgree:
     """What other claims find in a setting is the same for every data seed of it."""
 
     claims: Annotated[tuple[str, ...], Doc("ids of the claims whose findings are compared")]
+
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        return (
+            f"what {', '.join(self.claims)} find in a setting is the same for all its data seeds."
+        )
 
     def findings(self, evidence: Evidence) -> list[Finding]:
         """Look at every setting that was run with several seeds, once for each claim."""
@@ -110,10 +126,10 @@ class SeedsAgree:
 
 
 def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) -> Finding:
-    where = f"{_without_seed(units[0])}, {claim}"
+    where = f"{without_seed(units[0])}, {claim}"
     seen: dict[str, list[str]] = {}
     for unit in units:
-        seen.setdefault(outcomes.get(unit.label, "absent"), []).append(str(unit.seed))
+        seen.setdefault(outcomes.get(title(unit), "absent"), []).append(str(unit.seed))
     words = "; ".join(f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in seen.items())
     numbers = dict(seen)
     told = {"holds", "fails"} & set(seen)
@@ -137,10 +153,6 @@ def _neighbours(units: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
         ladders.setdefault(key, []).append(unit)
     for ladder in ladders.values():
         yield from pairwise(sorted(ladder, key=lambda unit: unit.n))
-
-
-def _without_seed(unit: Unit) -> str:
-    return unit.label.replace(f", seed {unit.seed}", "")
 
 
 def _lead(value: float) -> str:

@@ -56,6 +56,8 @@ class Identity:
     threads: int = 1
     data_digest: str | None = None
     """Content hash of the data; None for bundled generators, which settings and seed decide."""
+    train_seed: int = 0
+    """Which initial weights and batches; 0 is what runs had before it could be chosen."""
     format: int = FORMAT_VERSION
 
     @property

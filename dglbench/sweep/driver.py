@@ -176,7 +176,7 @@ class Driver:
         if id(search) not in self._warm_names:
             task = find_task(spec.data.task)
             self._warm_names[id(search)] = warm_start_id(
-                task, spec.data, spec.protocol, spec.data_digest
+                task, spec.data, spec.protocol, spec.data_digest, spec.train_seed
             )
         return self._warm_names[id(search)]
 

@@ -155,7 +155,9 @@ def do_job(
     if job.is_warm_start:
         with guard or nullcontext():
             task = find_task(spec.data.task)
-            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
+            return train_warm_start(
+                task, loaded.dataset, spec.protocol, spec.data_digest, spec.train_seed
+            )
     return train(
         spec,
         loaded.dataset,

@@ -30,7 +30,7 @@ def with_known_names(wishes: Wishes) -> Wishes:
         setting=tuple(
             {
                 **entry,
-                "task": _setting(entry["task"]),
+                **({} if "data" in entry else {"task": _setting(entry["task"])}),
                 "option": _owners(entry.get("option", {}), _method),
                 **({"space": _owners(entry["space"], _method)} if "space" in entry else {}),
             }

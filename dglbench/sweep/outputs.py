@@ -7,6 +7,7 @@ and on the fastest solvers; the chosen configurations are then timed alone.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,6 +76,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "setting": group.data.setting_name,
         "task": group.data.task,
         "seed": group.data.seed,
+        "train_seed": group.train_seed,
         "settings": options.as_dict(group.data.settings),
         "method": group.method,
         "solver": group.solver,
@@ -93,21 +95,26 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
     chosen = {
-        (search.group.data, search.group.method): search.chosen.identity.options
+        (group.data, group.train_seed, group.method): search.chosen.identity.options
         for search in searches
+        for group in [search.group]
         if search.complete and search.chosen
     }
     settings: list[Setting] = []
     for setting in sweep.settings:
-        for seed in setting.seeds:
+        for seed, train_seed in itertools.product(setting.seeds, setting.train_seeds):
             data = TaskSpec(setting.task, setting.settings, seed)
             plans = []
             for plan in setting.methods:
-                if (data, plan.name) not in chosen:
+                if (data, train_seed, plan.name) not in chosen:
                     return None
-                picked = {key: chosen[data, plan.name][key] for key in plan.space}
+                picked = {key: chosen[data, train_seed, plan.name][key] for key in plan.space}
                 plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
-            settings.append(dataclasses.replace(setting, seeds=(seed,), methods=tuple(plans)))
+            settings.append(
+                dataclasses.replace(
+                    setting, seeds=(seed,), train_seeds=(train_seed,), methods=tuple(plans)
+                )
+            )
     return dataclasses.replace(sweep, search="none", settings=tuple(settings))
 
 

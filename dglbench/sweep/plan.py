@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dglbench.data.source import load_dataset
+from dglbench.data.own import Own
+from dglbench.data.source import is_bundled, load_dataset
+from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
@@ -22,6 +24,7 @@ from dglbench.sweep.survey import Survey, needs_run, read_state
 from dglbench.sweep.wishes import Wishes, from_file, from_preset
 from dglbench.training.fit import check_fit
 from dglbench.training.spec import RunSpec
+from dglbench.training.warm_start import fresh_predictor
 
 __all__ = ["Plan", "PlanRow", "make_plan", "plan_sweep"]
 
@@ -103,6 +106,9 @@ class Plan:
 def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
     """Resolve and check a sweep; what the flags leave open comes from the file, then the preset."""
     file = from_file(config) if config else None
+    if config and file:
+        load_plugins(located(file.plugins or (), config.parent))
+    load_plugins(map(Path, flags.plugins or ()))
     base = from_preset(preset or (file.preset if file and file.preset else "paper"))
     return make_plan(resolve_sweep([base, *([file] if file else []), flags]), out)
 
@@ -121,3 +127,6 @@ def _check_data(specs: Sequence[RunSpec]) -> None:
     dataset = load_dataset(specs[0].data, specs[0].data_digest)
     for spec in specs:
         check_fit(spec, dataset.problem)
+    task = find_task(specs[0].data.task)
+    if not (is_bundled(task) or task.name == Own.name):  # those two need no torch to be known
+        fresh_predictor(task, dataset)

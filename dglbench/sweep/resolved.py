@@ -11,29 +11,21 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from dglbench import options
+from dglbench.data.source import read_file
 from dglbench.errors import OptionError, SweepError
-from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting
+from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
+from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.wishes import Search, Wishes
-from dglbench.task import Task, TaskSpec, setting_name
-from dglbench.training.resolve import paper_options, resolve_protocol
+from dglbench.task import setting_name
+from dglbench.training.resolve import resolve_protocol
 from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
-
-DEFAULT_SEED = 25
-
-
-@dataclass(frozen=True)
-class MethodPlan:
-    """A method on one setting: what is fixed, and what is searched."""
-
-    name: str
-    fixed: Mapping[str, Any]
-    space: Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -45,11 +37,15 @@ class Setting:
     seeds: tuple[int, ...]
     protocol: Protocol
     methods: tuple[MethodPlan, ...]
+    train_seeds: tuple[int, ...] = (0,)
+    data: str | None = None
+    """The dataset file, where the data come from one."""
+    data_digest: str | None = None
 
     @property
     def name(self) -> str:
         """A short name such as ``matching-50``."""
-        return setting_name(self.task, {"n": self.settings.n})
+        return setting_name(self.task, options.as_dict(self.settings))
 
 
 @dataclass(frozen=True)
@@ -62,14 +58,15 @@ class Sweep:
     search: Search
     time_limit: float | None
     settings: tuple[Setting, ...]
+    plugins: tuple[str, ...] = ()
+    """Local files that tasks and methods were taken from."""
 
     def document(self) -> dict[str, Any]:
         """Return the sweep in the format of ``--config``."""
         settings = [
             {
                 "task": setting.name,
-                "seeds": list(setting.seeds),
-                "set": options.as_dict(setting.settings),
+                **_data_document(setting),
                 "protocol": asdict(setting.protocol),
                 "option": {plan.name: dict(plan.fixed) for plan in setting.methods},
                 **(
@@ -86,6 +83,7 @@ class Sweep:
             "solver": self.solver,
             "threads": self.threads,
             "search": self.search,
+            **({"plugins": list(self.plugins)} if self.plugins else {}),
             **limit,
             "setting": settings,
         }
@@ -116,7 +114,23 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
         search=search,
         time_limit=_last(wishes, "time_limit"),
         settings=settings,
+        plugins=tuple(dict.fromkeys(name for source in wishes for name in source.plugins or ())),
     )
+
+
+def _data_document(setting: Setting) -> dict[str, Any]:
+    """Describe the data of a setting: a task's settings and seeds, or a file."""
+    repeats = {} if setting.train_seeds == (0,) else {"train_seeds": list(setting.train_seeds)}
+    chosen = options.as_dict(setting.settings)
+    if setting.data is None:
+        return {"seeds": list(setting.seeds), **repeats, "set": chosen}
+    still_open = find_task(setting.task).open_settings
+    return {
+        "data": setting.data,
+        "data_digest": setting.data_digest,
+        **repeats,
+        "set": {key: chosen[key] for key in still_open},
+    }
 
 
 def _settings(wishes: Sequence[Wishes], methods: Sequence[str], search: str) -> Iterator[Setting]:
@@ -124,16 +138,29 @@ def _settings(wishes: Sequence[Wishes], methods: Sequence[str], search: str) -> 
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
     flags = wishes[-1]
-    names = {entry["task"] for _, entry in chosen}
-    names |= {find_setting(name)[0].name for name in names}
+    if flags.seeds and all("data" in entry for _, entry in chosen):
+        raise SweepError(
+            "--seeds are data seeds, and a dataset file has its own; to repeat the training with "
+            "other weights and batches write --train-seeds."
+        )
+    names = {name for _, entry in chosen for name in _names(entry)}
     for owner, value in flags.set.items():
         if isinstance(value, Mapping) and owner not in names:
             raise SweepError(
                 f"--set {owner}.… speaks of '{owner}', which is not in this sweep; "
                 f"it has {', '.join(sorted(names))}."
             )
+    files: dict[tuple[Any, str], str] = {}
     for index, entry in chosen:
-        yield _setting(wishes, index, entry, methods, search)
+        setting = _setting(wishes, index, entry, methods, search)
+        if setting.data:  # tables and figures would not tell them apart
+            other = files.setdefault((setting.settings, setting.name), setting.data)
+            if other != setting.data:
+                raise SweepError(
+                    f"{other} and {setting.data} are both called {setting.name}; import one of "
+                    "them under another --name."
+                )
+        yield setting
 
 
 def _entries(wishes: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -143,15 +170,18 @@ def _entries(wishes: Sequence[Wishes]) -> Iterator[tuple[int, Mapping[str, Any]]
         if source.setting:
             yield from ((index, entry) for entry in source.setting)
             return
-        if source.tasks is None:
+        if source.tasks is None and source.data is None:
             continue
+        yield from ((index, {"data": path}) for path in dict.fromkeys(source.data or ()))
+        if source.tasks is None:
+            return
         for name in _unique(source.tasks, "task", "--tasks matching-50"):
             # A name that a file below describes keeps that description.
             known = [
                 (below, entry)
                 for below in range(index)
                 for entry in wishes[below].setting
-                if entry["task"] == name
+                if entry.get("task") == name
             ]
             yield from known or [(index, {"task": name})]
         return
@@ -164,6 +194,8 @@ def _setting(
     methods: Sequence[str],
     search: str,
 ) -> Setting:
+    if "data" in entry:
+        return _file_setting(wishes, index, entry, methods, search)
     task, size = find_setting(entry["task"])
     paper = dict(task.paper().get("settings", {}).get(entry["task"], {}))
     seeds: Any = paper.pop("seeds", [DEFAULT_SEED])
@@ -182,7 +214,7 @@ def _setting(
     try:
         settings = task.parse_settings({**given, **size})
     except OptionError as error:
-        there = [other["task"] for _, other in _entries(wishes)]
+        there = [other["task"] for _, other in _entries(wishes) if "data" not in other]
         raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
     if size and str(given.get("n", settings.n)) != str(settings.n):
         raise SweepError(
@@ -190,7 +222,7 @@ def _setting(
             f"write --tasks {task.name}-{given['n']}."
         )
     plans = tuple(
-        _method_plan(task, settings, name, wishes, index, entry, search) for name in methods
+        method_plan(task, settings, name, wishes, index, entry, search) for name in methods
     )
     return Setting(
         task=task.name,
@@ -198,66 +230,66 @@ def _setting(
         seeds=tuple(dict.fromkeys(seeds)),
         protocol=resolve_protocol(task, protocol),
         methods=plans,
+        train_seeds=_train_seeds(wishes, index, entry),
     )
 
 
-def _method_plan(
-    task: Task,
-    settings: Any,
-    name: str,
+def _file_setting(
     wishes: Sequence[Wishes],
     index: int,
     entry: Mapping[str, Any],
+    methods: Sequence[str],
     search: str,
-) -> MethodPlan:
-    choice = find_method(name)
-    known = {info.name for info in options.describe(choice.cls.Options)}
-    fixed: dict[str, Any] = {}
-    later: set[str] = set()  # what is given after the search space, and so takes its place
-    described = entry.get("space", {}).get(name)
+) -> Setting:
+    """Resolve a setting whose data come from a file, which fixes all but the predictor."""
+    path = Path(entry["data"])
+    stored, digest = read_file(path)
+    if entry.get("data_digest") not in (None, digest):
+        raise SweepError(
+            f"{path} holds other data than this sweep was made with (content {digest[:12]}, not "
+            f"{entry['data_digest'][:12]}); leave data_digest out to run it on these."
+        )
+    task = find_task(stored.spec.task)
+    given: dict[str, Any] = {}
+    protocol: dict[str, Any] = {}
     for position, source in enumerate(wishes):
-        flat = {key: v for key, v in source.option.items() if not isinstance(v, Mapping)}
-        added = {key: value for key, value in flat.items() if key in known}
-        added |= source.option.get(name, {})
-        if described is None or position > index:
-            later |= set(added)
-        fixed |= added
+        given |= {key: value for key, value in source.set.items() if not isinstance(value, Mapping)}
+        for owner in dict.fromkeys((task.name, stored.spec.setting_name)):
+            given |= source.set.get(owner, {}) if task.open_settings else {}
+        protocol |= source.protocol
         if position == index:
-            own = entry.get("option", {}).get(name, {})
-            fixed |= own
-            later |= set(own) if described is None else set()
-    space: dict[str, list[Any]] = {}
-    if search != "none":
-        ranges = task.paper().get("search", {}) if described is None else described
-        for key, values in ranges.items():
-            if described is None and key not in known:
-                continue  # the task's table is for all methods; each takes what it has
-            if key not in later and key not in choice.from_name:
-                space[key] = _typed_values(choice.cls.Options, name, key, values)
-    for key in set(choice.from_name) & set(fixed):
-        raise OptionError(f"method {name} fixes {key} by its name; leave out {key}.")
-    selected = paper_options(task, TaskSpec(task.name, settings, DEFAULT_SEED), choice)
-    merged = {**selected, **fixed, **choice.from_name}
-    parsed = options.parse(choice.cls.Options, merged, owner=f"method {name}")
-    leave_out = {*choice.from_name, *space}
-    kept = {key: v for key, v in options.as_dict(parsed).items() if key not in leave_out}
-    return MethodPlan(name, kept, space)
+            given |= entry.get("set", {})
+            protocol |= entry.get("protocol", {})
+    data = read_file(path, given).dataset.spec if given else stored.spec
+    return Setting(
+        task=task.name,
+        settings=data.settings,
+        seeds=(data.seed,),
+        protocol=resolve_protocol(task, protocol),
+        methods=tuple(
+            method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
+        ),
+        train_seeds=_train_seeds(wishes, index, entry),
+        data=str(path),
+        data_digest=digest,
+    )
 
 
-_typed: dict[tuple[type, str, str], Any] = {}
+def _train_seeds(wishes: Sequence[Wishes], index: int, entry: Mapping[str, Any]) -> tuple[int, ...]:
+    seeds: Any = (0,)
+    for position, source in enumerate(wishes):
+        seeds = source.train_seeds or seeds
+        if position == index:
+            seeds = entry.get("train_seeds") or seeds
+    return tuple(dict.fromkeys(seeds))
 
 
-def _typed_values(cls: type[Any], method: str, key: str, values: Any) -> list[Any]:
-    """Check the values to search; the same few are met in every setting, so keep them."""
-    if not isinstance(values, list) or not values:
-        raise SweepError(f"the search space of {method} needs a list of values for {key}.")
-    typed = []
-    for value in values:
-        if (cls, key, repr(value)) not in _typed:
-            parsed = options.parse(cls, {key: value}, owner=f"method {method}")
-            _typed[cls, key, repr(value)] = getattr(parsed, key)
-        typed.append(_typed[cls, key, repr(value)])
-    return list(dict.fromkeys(typed))
+def _names(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what ``--set name.key`` may call a setting: its own name, and its task's."""
+    if "data" in entry:
+        spec = read_file(Path(entry["data"])).dataset.spec
+        return spec.setting_name, spec.task
+    return entry["task"], find_setting(entry["task"])[0].name
 
 
 def _check_owners(wishes: Sequence[Wishes], methods: Sequence[str]) -> None:

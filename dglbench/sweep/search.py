@@ -41,6 +41,7 @@ class Group:
     method: str
     solver: str
     specs: tuple[RunSpec, ...]
+    train_seed: int = 0
 
 
 @dataclass
@@ -152,16 +153,22 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
         bases = [(plan, _configurations(sweep, setting, plan)) for plan in setting.methods]
         for seed in setting.seeds:
             data = TaskSpec(setting.task, setting.settings, seed)
-            content = identify(data)
-            unit = []
-            for plan, specs in bases:
-                here = [dataclasses.replace(spec, data=data, data_digest=content) for spec in specs]
-                fresh = tuple(spec for spec in here if spec.run_id not in seen)
-                seen |= {spec.run_id for spec in fresh}
-                if fresh:
-                    unit.append(Group(data, plan.name, sweep.solver, fresh))
-            if unit:
-                units.append(unit)
+            content = setting.data_digest or identify(data)
+            for train_seed in setting.train_seeds:
+                unit = []
+                for plan, specs in bases:
+                    here = [
+                        dataclasses.replace(
+                            spec, data=data, data_digest=content, train_seed=train_seed
+                        )
+                        for spec in specs
+                    ]
+                    fresh = tuple(spec for spec in here if spec.run_id not in seen)
+                    seen |= {spec.run_id for spec in fresh}
+                    if fresh:
+                        unit.append(Group(data, plan.name, sweep.solver, fresh, train_seed))
+                if unit:
+                    units.append(unit)
     return units
 
 

@@ -11,7 +11,9 @@ All three speak one format, a `Wishes`. In a file it reads::
 
 Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``,
 ``seeds``, ``set``, ``protocol``, ``option`` (by method) and ``space`` (by method,
-the values to search). A sweep saves itself in that form, fully resolved.
+the values to search). ``data`` names dataset files beside or instead of tasks, in a
+``[[setting]]`` one file; ``plugins`` names local files to take tasks and methods from.
+A sweep saves itself in that form, fully resolved.
 """
 
 from __future__ import annotations
@@ -39,7 +41,17 @@ Search = Literal["none", "full", "halving"]
 
 _PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
 _TABLES = ("set", "option", "protocol")
-_SETTING_KEYS = ("task", "seeds", "set", "protocol", "option", "space")
+_SETTING_KEYS = (
+    "task",
+    "data",
+    "data_digest",
+    "seeds",
+    "train_seeds",
+    "set",
+    "protocol",
+    "option",
+    "space",
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,11 @@ class Scalars:
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
     tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None
     seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None
+    data: Annotated[tuple[str, ...] | None, Doc("dataset files")] = None
+    train_seeds: Annotated[
+        tuple[Annotated[int, Ge(0)], ...] | None, Doc("seeds of initial weights and batches")
+    ] = None
+    plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
     time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
@@ -107,12 +124,13 @@ def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
         if not isinstance(document.get(key, {}), Mapping):
             raise SweepError(f"{origin}: {key} must be a table of names and values.")
     given = {key: value for key, value in document.items() if key in names and value is not None}
-    for key in ("methods", "tasks", "seeds"):
+    for key in ("methods", "tasks", "seeds", "data", "train_seeds"):
         if given.get(key) in ("", []):
             raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
-        if isinstance(given.get("seeds"), str):
-            given["seeds"] = options.spell_out_ranges(given["seeds"])
+        for key in ("seeds", "train_seeds"):
+            if isinstance(given.get(key), str):
+                given[key] = options.spell_out_ranges(given[key])
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:
         raise SweepError(str(error)) from error
@@ -124,8 +142,9 @@ def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
     protocol = {key: value for key, value in document.items() if key in _PROTOCOL}
     settings = document.get("setting", [])
     _check_settings(settings, origin)
-    if settings and scalars.tasks is not None:
-        raise SweepError(f"{origin} has both tasks and [[setting]] tables; keep one of them.")
+    for key, value in (("tasks", scalars.tasks), ("data", scalars.data)):
+        if settings and value is not None:
+            raise SweepError(f"{origin} has both {key} and [[setting]] tables; keep one of them.")
     return Wishes(
         **{name: getattr(scalars, name) for name in names},
         origin=origin,
@@ -159,11 +178,11 @@ def _check_settings(settings: Any, origin: str) -> None:
         raise SweepError(f"{origin}: write each setting as a [[setting]] table.")
     for entry in settings:
         unknown = [key for key in entry if key not in _SETTING_KEYS]
-        if unknown or not isinstance(entry.get("task"), str):
+        if unknown or not isinstance(entry.get("data", entry.get("task")), str):
             what = f"the key '{unknown[0]}'" if unknown else "no task"
             raise SweepError(
-                f"{origin} has a [[setting]] with {what}; it must have task and may have "
-                f"{', '.join(_SETTING_KEYS[1:])}."
+                f"{origin} has a [[setting]] with {what}; it must have task or data and may have "
+                f"{', '.join(_SETTING_KEYS[2:])}."
             )
         for key in ("set", "protocol", "option", "space"):
             if not isinstance(entry.get(key, {}), Mapping):
@@ -175,9 +194,10 @@ def _check_settings(settings: Any, origin: str) -> None:
                         f"{origin}: {key}.{method} of a [[setting]] must be a table of options, "
                         f"got {values!r}."
                     )
-        seeds = entry.get("seeds", [])
-        if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
-            raise SweepError(
-                f"{origin}: seeds of a [[setting]] must be a list of whole numbers ≥ 0, "
-                f"got {seeds!r}."
-            )
+        for key in ("seeds", "train_seeds"):
+            seeds = entry.get(key, [])
+            if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
+                raise SweepError(
+                    f"{origin}: {key} of a [[setting]] must be a list of whole numbers ≥ 0, "
+                    f"got {seeds!r}."
+                )

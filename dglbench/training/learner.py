@@ -11,7 +11,7 @@ from dglbench.layers import MeteredLayer
 from dglbench.methods.base import Batch, Constraints, Method, Training
 from dglbench.plugins import find_layer, find_method, find_task
 from dglbench.solvers import make_solver
-from dglbench.streams import stream
+from dglbench.streams import repetition, stream
 from dglbench.task import Dataset
 from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
 from dglbench.training.spec import RunSpec
@@ -55,12 +55,12 @@ class Learner:
         self._plain = self.labels.shape == self.parameter_labels.shape and bool(
             (self.labels == self.parameter_labels).all()
         )
-        self.predictor = fresh_predictor(task, dataset)
+        self.predictor = fresh_predictor(task, dataset, spec.train_seed)
         if warm_start:
             warm_start.apply(self.predictor)
         self.method: Method = find_method(spec.method).cls(spec.options)
         self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
-        self._draws = stream(spec.data.seed, "batches")
+        self._draws = stream(spec.data.seed, "batches", *repetition(spec.train_seed))
         self._epochs = 0
 
     def set_up(self) -> float:

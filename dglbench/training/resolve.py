@@ -79,12 +79,15 @@ def resolve_run(
     solver: str = "ortools",
     threads: int = 1,
     data_digest: str | None = None,
+    train_seed: int = 0,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
     task, choice, family = find_task(data.task), find_method(method), find_plugin(SOLVERS, solver)
     method, solver = choice.name, family.name  # as registered, however they were written
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
+    if train_seed < 0:
+        raise OptionError(f"--train-seed must be a whole number ≥ 0, got {train_seed}.")
     fixed = set(choice.from_name) & set(given_options)
     if fixed:
         name = fixed.pop()
@@ -103,6 +106,7 @@ def resolve_run(
         source=run_source(data.task, method, solver),
         data_digest=data_digest,
         threads=threads,
+        train_seed=train_seed,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dglbench.data.dataset_file import dataset_digest, read_dataset
-from dglbench.data.source import identify
+from dglbench.data.dataset_file import dataset_digest
+from dglbench.data.source import identify, read_file
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_method, find_setting, find_task
 from dglbench.runs.out_folder import check_folder, make_folder
@@ -25,7 +25,7 @@ from dglbench.training.resolve import (
 )
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
-from dglbench.training.warm_start import load_or_train
+from dglbench.training.warm_start import fresh_predictor, load_or_train
 
 __all__ = [
     "RunPlace",
@@ -42,7 +42,8 @@ __all__ = [
 class RunRequest:
     """A run as a user asks for it; what is left open is filled in by `resolve`."""
 
-    task: str
+    task: str | None
+    """None where a dataset file says it."""
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 25
@@ -53,6 +54,7 @@ class RunRequest:
     protocol: Mapping[str, Any] = field(default_factory=dict)
     solver: str = "ortools"
     threads: int = 1
+    train_seed: int = 0
     time_limit: float | None = None
 
 
@@ -76,6 +78,7 @@ def like(folder: Path) -> RunRequest:
         protocol=identity.protocol,
         solver=identity.solver,
         threads=identity.threads,
+        train_seed=identity.train_seed,
     )
 
 
@@ -131,7 +134,11 @@ def run_to_memory(
     warm_start = None
     if spec.protocol.warm_start:
         task, digest = find_task(spec.data.task), spec.data_digest
-        warm_start = load_or_train(task, loaded.dataset, spec.protocol, warm_starts, digest)
+        warm_start = load_or_train(
+            task, loaded.dataset, spec.protocol, warm_starts, digest, spec.train_seed
+        )
+    else:  # a predictor that does not fit is refused before there is a run to fail
+        fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
     return train(
         spec,
         loaded.dataset,
@@ -144,20 +151,22 @@ def run_to_memory(
 
 def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
     """Check the request; a dataset file is read once, and what was hashed is trained on."""
-    (task, settings), loaded = named_setting(request.task, request.settings), None
+    loaded = None
     digest: str | None
     if request.dataset is not None:
         data, digest = request.dataset.spec, dataset_digest(request.dataset)
+        task = find_task(data.task)
         loaded = Loaded(request.dataset, Evaluator(task, request.dataset))
     elif request.data_file is None:
+        task, settings = named_setting(request.task or "", request.settings)
         data = resolve_data(task, settings, request.seed)
         digest = identify(data)
     else:
-        dataset = read_dataset(request.data_file)
-        data, digest = dataset.spec, dataset_digest(dataset)
-        if data.task != task.name or find_setting(request.task)[1] not in ({}, _size(data)):
+        dataset, digest = read_file(request.data_file, request.settings)
+        data, task = dataset.spec, find_task(dataset.spec.task)
+        if request.task is not None and not _is_about(request.task, data):
             raise OptionError(
-                f"{request.data_file} holds {data.setting_name} data; train {data.task} on it."
+                f"{request.data_file} holds {data.setting_name} data; leave out {request.task}."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
     spec = resolve_run(
@@ -168,6 +177,7 @@ def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
         solver=request.solver,
         threads=request.threads,
         data_digest=digest,
+        train_seed=request.train_seed,
     )
     return spec, loaded
 
@@ -191,8 +201,10 @@ def _read(folder: Path) -> RunRecord:
         ) from error
 
 
-def _size(data: TaskSpec) -> dict[str, int]:
-    return {"n": data.settings.n}
+def _is_about(name: str, data: TaskSpec) -> bool:
+    """Say whether a task or setting such as ``matching-50`` is that of the data."""
+    task, size = find_setting(name)
+    return task.name == data.task and size in ({}, {"n": data.settings.n})
 
 
 def _short(digest: str | None) -> str:

@@ -49,6 +49,8 @@ class RunSpec:
     data_digest: str | None = None
     """Content hash of the data, where settings and seed do not decide it."""
     threads: int = 1
+    train_seed: int = 0
+    """Which initial weights and batches; the data have a seed of their own."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -65,6 +67,7 @@ class RunSpec:
             protocol=asdict(self.protocol),
             threads=self.threads,
             source=self.source,
+            train_seed=self.train_seed,
         )
 
     @property

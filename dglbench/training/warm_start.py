@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglbench import atomic, options
+from dglbench.data.checks import build_predictor, check_answer
 from dglbench.runs.source import source_hash
-from dglbench.streams import stream, torch_seed
+from dglbench.streams import repetition, stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.spec import Protocol
 
@@ -57,17 +58,23 @@ class WarmStart:
         predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
 
 
-def fresh_predictor(task: Task, dataset: Dataset) -> nn.Module:
-    """Build the predictor with weights from the seed's ``init`` stream."""
+def fresh_predictor(task: Task, dataset: Dataset, train_seed: int = 0) -> nn.Module:
+    """Build the predictor with weights from the seed's ``init`` stream, and check its answer."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_seed(dataset.spec.seed, "init"))
-        return task.predictor(dataset)
+        torch.manual_seed(torch_seed(dataset.spec.seed, "init", *repetition(train_seed)))
+        predictor = build_predictor(task, dataset)
+        check_answer(task, dataset, predictor)
+    return predictor
 
 
 def warm_start_id(
-    task: Task, data: TaskSpec, protocol: Protocol, data_digest: str | None = None
+    task: Task,
+    data: TaskSpec,
+    protocol: Protocol,
+    data_digest: str | None = None,
+    train_seed: int = 0,
 ) -> str:
     """Name a warm start by everything that decides its weights."""
     canonical = json.dumps(
@@ -78,6 +85,7 @@ def warm_start_id(
             "patience": protocol.warm_start_patience,
             "batch_size": protocol.batch_size,
             "source": source_hash(__name__, type(task)),
+            **({"train_seed": train_seed} if train_seed else {}),
         },
         sort_keys=True,
     )
@@ -90,13 +98,14 @@ def load_or_train(
     protocol: Protocol,
     cache: Path | None,
     data_digest: str | None = None,
+    train_seed: int = 0,
 ) -> WarmStart:
     """Return the cached warm start, or train it and cache it with an atomic write."""
-    name = warm_start_id(task, dataset.spec, protocol, data_digest)
+    name = warm_start_id(task, dataset.spec, protocol, data_digest, train_seed)
     cached = load(name, cache) if cache else None
     if cached:
         return cached
-    warm_start = train_warm_start(task, dataset, protocol, data_digest)
+    warm_start = train_warm_start(task, dataset, protocol, data_digest, train_seed)
     if cache:
         save(warm_start, cache)
     return warm_start
@@ -126,7 +135,11 @@ def save(warm_start: WarmStart, cache: Path) -> None:
 
 
 def train_warm_start(
-    task: Task, dataset: Dataset, protocol: Protocol, data_digest: str | None = None
+    task: Task,
+    dataset: Dataset,
+    protocol: Protocol,
+    data_digest: str | None = None,
+    train_seed: int = 0,
 ) -> WarmStart:
     """Train a warm start, on one thread whatever the runs use: its id names no thread count."""
     import torch
@@ -137,11 +150,11 @@ def train_warm_start(
     torch.set_num_threads(1)
     try:
         with threadpool_limits(1):
-            predictor, epochs, val_mse = _train(task, dataset, protocol)
+            predictor, epochs, val_mse = _train(task, dataset, protocol, train_seed)
     finally:
         torch.set_num_threads(threads)
     info = {
-        "id": warm_start_id(task, dataset.spec, protocol, data_digest),
+        "id": warm_start_id(task, dataset.spec, protocol, data_digest, train_seed),
         **_identity(dataset.spec, data_digest),
         "seconds": time.perf_counter() - started,
         "epochs": epochs,
@@ -159,11 +172,13 @@ def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
     }
 
 
-def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module, int, float]:
+def _train(
+    task: Task, dataset: Dataset, protocol: Protocol, train_seed: int
+) -> tuple[nn.Module, int, float]:
     """Train with MSE until validation MSE has not improved for the patience."""
     import torch
 
-    predictor = fresh_predictor(task, dataset)
+    predictor = fresh_predictor(task, dataset, train_seed)
     scale = task.label_scale(dataset)
     data = {
         split: (
@@ -175,7 +190,7 @@ def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module,
         for rows in [dataset.rows(split)]
     }
     optimiser = torch.optim.Adam(predictor.parameters(), lr=protocol.warm_start_lr, fused=True)
-    draws = stream(dataset.spec.seed, "warm start", "batches")
+    draws = stream(dataset.spec.seed, "warm start", "batches", *repetition(train_seed))
     features, labels, counted = data["train"]
     best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
     for epoch in range(1, protocol.warm_start_epochs + 1):

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ class Browser:
         self._number, self._rest, self._session = 0, b"", None
         self.requests: list[str] = []
         """Addresses the page asked for."""
+        self.errors: list[str] = []
+        """What scripts threw, and what the console shows as an error."""
         try:
             self._attach()
         except BaseException:
@@ -81,6 +84,8 @@ class Browser:
         self._session = answer["sessionId"]
         self.call("Page.enable")
         self.call("Network.enable")
+        self.call("Runtime.enable")
+        self.call("Log.enable")
 
     def _stop(self) -> None:
         self._process.kill()
@@ -114,9 +119,31 @@ class Browser:
             pass
 
     def ask(self, script: str) -> Any:
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        """Return what a script, or the promise it returns, comes to."""
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def wait(self, script: str) -> None:
+        """Wait until a script says something true; pages draw their charts after they load."""
+        until = time.monotonic() + _PATIENCE_S
+        while not self.ask(script):
+            assert time.monotonic() < until, f"never true: {script}"
+            time.sleep(0.05)
+
+    def point(self, x: float, y: float) -> None:
+        """Move the mouse to a place of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press and let go a key of the keyboard."""
+        for kind in ("keyDown", "keyUp"):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, text=text,
+                windowsVirtualKeyCode=code,
+            )  # fmt: skip
 
     def picture(self, file: Path, top: int = 0, height: int | None = None) -> None:
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
@@ -138,6 +165,14 @@ class Browser:
         message: dict[str, Any] = json.loads(line)
         if message.get("method") == "Network.requestWillBeSent":
             self.requests.append(message["params"]["request"]["url"])
+        elif message.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(str(message["params"]["exceptionDetails"]))
+        elif message.get("method") == "Log.entryAdded":
+            entry = message["params"]["entry"]
+            self.errors += [str(entry)] * (entry["level"] == "error")
+        elif message.get("method") == "Runtime.consoleAPICalled":
+            said = message["params"]
+            self.errors += [str(said["args"])] * (said["type"] in ("error", "warning"))
         return message
 
 

@@ -42,7 +42,7 @@ def test_every_table_is_shown(folder, capfd, name):
 
 
 def test_a_long_table_is_printed_plainly_with_all_its_rows(folder, capfd, monkeypatch):
-    from dglbench.cli import report as verb
+    from dglbench.cli import report_show as verb
 
     monkeypatch.setattr(verb, "_RICH_ROWS", 2)
     assert report(folder, "--table", "leaderboard") == 0
@@ -171,7 +171,7 @@ def test_failed_runs_can_still_be_listed(tmp_path, capfd):
     ("words", "told"),
     [
         (["--figure", "pie"], "there are time-vs-regret"),
-        (["--table", "league"], "there are leaderboard, pairwise"),
+        (["--table", "league"], "there are summary, leaderboard"),
         (["--format", "docx"], "figures take png, svg, pdf, tables md, csv, tex"),
         (["--format", "png"], "add --figure"),
         (["--figure", "pipelines", "--format", "md"], "add --table"),
@@ -225,3 +225,57 @@ def test_writing_a_page_leaves_torch_and_solvers_alone(folder, tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert answer.stdout.splitlines()[-1] == "[] 0"
+
+
+def test_two_folders_are_compared(folder, capfd):
+    assert report(folder, folder, "--table", "changes", "--json") == 0
+    rows = json.loads(capfd.readouterr().out)["tables"]["changes"]["rows"]
+    assert {row["verdict"] for row in rows} == {"the same"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--table", "changes"], "compares two folders, got 1"),
+        (["--methods", "lodl"], "there is no method 'lodl' in this report"),
+        (["--methods", ","], "there is no method named in this report"),
+        (["--table", "summary", "--baseline", "lodl"], "no result of the baseline 'lodl'"),
+        (["--figure", "time-split", "--width", "wide"], "--width takes column"),
+        (["--table", "equivalence", "--band", "3"], "the band must be a share between 0 and 1"),
+        (["--figure", "time-split", "--out", "a.pdf", "--format", "svg"], "is a pdf file"),
+    ],
+)
+def test_more_mistakes_are_told(folder, capfd, words, sentence):
+    assert report(folder, *words) == 2
+    assert sentence in capfd.readouterr().err
+
+
+def test_changes_are_asked_for_alone(folder, capfd):
+    assert report(folder, folder, "--table", "changes", "--table", "summary") == 2
+    assert "--table changes compares two folders; ask for it alone." in capfd.readouterr().err
+
+
+def test_the_help_lists_every_figure_and_table():
+    from dglbench.cli.report_names import FIGURE_NAMES, TABLE_NAMES
+    from dglbench.report import figures
+    from dglbench.report.tables import CHANGES
+
+    assert tuple(figures.FIGURES) == FIGURE_NAMES
+    assert (*TABLES, CHANGES) == TABLE_NAMES
+
+
+def test_methods_narrow_and_a_suffix_is_a_format(folder, tmp_path, capfd):
+    assert report(folder, "--table", "leaderboard", "--methods", "spo,dgl-1", "--json") == 0
+    rows = json.loads(capfd.readouterr().out)["tables"]["leaderboard"]["rows"]
+    assert {row["method"] for row in rows} == {"spo", "dgl-1"}
+    target = tmp_path / "main.pdf"
+    assert report(folder, "--figure", "time-split", "--width", "column", "--out", target) == 0
+    assert target.read_bytes().startswith(b"%PDF")
+
+
+def test_claims_show_their_rule(folder, capfd):
+    assert report(folder, "--claims") == 0
+    out = capfd.readouterr().out
+    assert "rule   in every setting, more than half of the DGL variants have SPO+'s" in out
+    assert "needs 1" in out
+    assert "at most 1.5 times one of Two-stage" in out

@@ -283,11 +283,11 @@ def test_markdown_and_latex_escape_what_logs_say(tmp_path):
     )
     sheet = build("runs", load(tmp_path))
     assert r"a\|b &lt;script> 50 % of\_x \\ {y}" in render(sheet, "md")
-    assert r"a|b <script> 50 \% of\_x \textbackslash{} \{y\}" in render(sheet, "tex")
+    assert r"a|b $<$script$>$ 50 \% of\_x \textbackslash{} \{y\}" in render(sheet, "tex")
 
 
 def test_unknown_names_list_the_valid_ones(report):
-    with pytest.raises(ReportError, match="leaderboard, pairwise, selected, budget, runs"):
+    with pytest.raises(ReportError, match="summary, leaderboard, ranks, equivalence, profile"):
         build("league", report)
     with pytest.raises(ReportError, match="md, csv, tex"):
         render(build("runs", report), "docx")

@@ -14,10 +14,13 @@ from typing import Any
 from dglbench.atomic import atomic_path
 from dglbench.errors import ReportError
 from dglbench.report.figures import (
+    anytime,
     complexity,
     dual_health,
     per_seed,
     pipelines,
+    profile,
+    ranks,
     regret_bound,
     scaling,
     solves_vs_regret,
@@ -25,6 +28,7 @@ from dglbench.report.figures import (
     time_vs_regret,
 )
 from dglbench.report.figures.base import Figure
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 
 __all__ = ["FIGURES", "FORMATS", "Figure", "find", "save"]
@@ -35,6 +39,9 @@ FIGURES: dict[str, Figure] = {
         time_vs_regret,
         solves_vs_regret,
         per_seed,
+        ranks,
+        profile,
+        anytime,
         time_split,
         complexity,
         scaling,
@@ -63,7 +70,7 @@ def find(name: str) -> Figure:
     return FIGURES[name]
 
 
-def save(name: str, report: Report, path: Path, format: str = "png") -> None:
+def save(name: str, report: Report, path: Path, format: str = "png", layout: Layout = FREE) -> None:
     """Draw a figure and write it to ``path``, whole or not at all."""
     if format not in FORMATS:
         raise ReportError(f"a figure is written as {', '.join(FORMATS)}, not as {format!r}.")
@@ -77,7 +84,7 @@ def save(name: str, report: Report, path: Path, format: str = "png") -> None:
         warnings.simplefilter("ignore", FutureWarning)
         # A run of a single epoch has a point where others have a line; its marker shows it.
         warnings.filterwarnings("ignore", "geom_path: Each group consist of only one")
-        plot = figure.draw(report)
+        plot = figure.draw(report, layout)
         with atomic_path(path) as temporary:
             plot.save(
                 temporary,

@@ -7,7 +7,7 @@ points, and a figure grows with its panels instead of squeezing them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +16,16 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.curves import one_seed_each
+from dglbench.report.figures.layout import COLUMN_IN
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import Style, method_order, style
+from dglbench.report.titles import title
 from dglbench.words import short_number, short_seconds
 
 __all__ = [
     "COLUMN_IN",
     "Figure",
     "clock_note",
-    "columns_for",
     "dgl_table",
     "legend_rows",
     "log_breaks",
@@ -32,14 +33,13 @@ __all__ = [
     "method_scales",
     "number",
     "percent",
+    "plain",
     "seconds",
     "sparse",
-    "spread",
     "to_table",
     "wrap",
 ]
 
-COLUMN_IN = 3.4
 TEXT_PT = 7.0
 SMALL_PT = 6.2
 INK, MUTED, FAINT = "#222222", "#6A6A6A", "#E3E3E3"
@@ -52,15 +52,11 @@ class Figure:
     name: str
     title: str
     caption: str
-    draw: Callable[[Report], Any]
-    """Return a plotnine ``ggplot``, or raise ReportError if the logs do not allow it."""
+    draw: Callable[..., Any]
+    """Return a plotnine ``ggplot`` of a report, in a `Layout` if one is given, or raise
+    ReportError if the logs do not allow it."""
     data: Callable[[Report], pl.DataFrame]
     """Return the numbers that are drawn."""
-
-
-def columns_for(panels: int) -> int:
-    """Return how many panels stand side by side."""
-    return min(panels, 2 if panels <= 4 else 3 if panels <= 9 else 4)
 
 
 def look(width: float, height: float, **changes: Any) -> Any:
@@ -74,7 +70,7 @@ def look(width: float, height: float, **changes: Any) -> Any:
         panel_grid_minor=p9.element_blank(),
         panel_border=p9.element_rect(fill="none", color="#BBBBBB", size=0.4),
         panel_spacing=0.02,
-        strip_text=p9.element_text(size=TEXT_PT, weight="bold", ha="left"),
+        strip_text=p9.element_text(size=TEXT_PT, weight="bold", ha="left", ma="left"),
         strip_background=p9.element_blank(),
         legend_position="bottom",
         legend_title=p9.element_blank(),
@@ -130,30 +126,6 @@ def sparse(frame: pl.DataFrame, by: list[str], marks: int = 8) -> pl.DataFrame:
     return pl.concat(picked)
 
 
-def spread(
-    positions: Sequence[float], gap: float, low: float = -math.inf, high: float = math.inf
-) -> list[float]:
-    """Move label positions apart to at least ``gap``, as little as possible in least squares.
-
-    With the k-th smallest lowered by k·gap, "gap apart" becomes "not decreasing":
-    isotonic regression, solved by pooling neighbours that are out of order.
-    """
-    order = sorted(range(len(positions)), key=lambda i: (positions[i], i))
-    pools: list[tuple[float, int]] = []
-    for rank, index in enumerate(order):
-        mean, size = positions[index] - rank * gap, 1
-        while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        pools.append((mean, size))
-    flat = [mean for mean, size in pools for _ in range(size)]
-    top = high - (len(flat) - 1) * gap  # if there is no room for all, the bottom is kept
-    placed = [0.0] * len(positions)
-    for rank, index in enumerate(order):
-        placed[index] = max(low, min(flat[rank], top)) + rank * gap
-    return placed
-
-
 def percent(values: Iterable[float]) -> list[str]:
     """Write shares as per cent, with as many digits as tell the ticks apart."""
     listed = [100 * value for value in values]
@@ -168,6 +140,11 @@ def number(values: Iterable[float]) -> list[str]:
 def seconds(values: Iterable[float]) -> list[str]:
     """Write seconds as a person would: 1 ms, 0.1 s, 10 s, 5 min."""
     return [short_seconds(value) for value in values]
+
+
+def plain(values: Iterable[float]) -> list[str]:
+    """Write numbers as they are, without a unit, which the axis names: 0.01, 1, 100."""
+    return [f"{value:g}" for value in values]
 
 
 def log_breaks(limits: tuple[float, float]) -> list[float]:
@@ -212,7 +189,7 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
     marked, names = {}, []
     for unit in units:
         verdict = report.comparability(unit)
-        marked[unit.label] = unit.label if verdict.comparable else f"{unit.label} *"
+        marked[unit.label] = title(unit) if verdict.comparable else f"{title(unit)} *"
         if not verdict.comparable:
             names.append(unit.label)
     note = "* seconds made under different conditions: compare the regrets, not the times"

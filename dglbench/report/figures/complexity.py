@@ -24,7 +24,6 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.figures.base import (
-    COLUMN_IN,
     MUTED,
     SMALL_PT,
     Figure,
@@ -34,6 +33,7 @@ from dglbench.report.figures.base import (
     seconds,
     to_table,
 )
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.palette import is_dgl, refresh_period
 
@@ -71,11 +71,12 @@ def data(report: Report) -> pl.DataFrame:
     return pl.DataFrame(points)
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw one point a run, on equal log axes, with the diagonal."""
     frame = data(report)
     values = [*frame["predicted_s"].to_list(), *frame["measured_s"].to_list()]
     low, high = min(values) / 1.6, max(values) * 1.6
+    width = layout.inches(1)
     if high / low < 30:
         middle = math.sqrt(low * high)
         low, high = middle / 6, middle * 6
@@ -108,7 +109,7 @@ def draw(report: Report) -> Any:
         + p9.guides(color=p9.guide_legend(ncol=1), shape=p9.guide_legend(ncol=1))
         + p9.labs(x="epoch predicted by the cost model", y="epoch measured")
         + p9.coord_fixed()
-        + look(COLUMN_IN, 2.55, legend_position="right")
+        + look(width, 0.75 * width, legend_position="right")
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
+from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     COLUMN_IN,
     Figure,
@@ -14,18 +15,21 @@ from dglbench.report.figures.base import (
     legend_rows,
     look,
     method_scales,
+    number,
     percent,
     sparse,
     to_table,
     wrap,
 )
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
+from dglbench.report.titles import title
 
 __all__ = ["FIGURE", "data"]
 
 _MEASURES = {
     "dual_gap": "staleness:\nduality gap",
-    "share_refreshed": "instances\nrefreshed",
+    "share_refreshed": "refreshes so far\n(passes over the data)",
     "share_broken": "instances with a\nbroken constraint",
 }
 
@@ -43,24 +47,31 @@ def data(report: Report) -> pl.DataFrame:
     return long.filter((pl.col("measure") != "share_refreshed") | (pl.col("epoch") > 0))
 
 
-def draw(report: Report) -> Any:
-    """Draw a row per measure and a column per setting."""
+def draw(report: Report, layout: Layout = FREE) -> Any:
+    """Draw a row per measure and a column per setting, or per task where there is no room."""
     frame = data(report)
-    settings = frame["setting"].unique(maintain_order=True).to_list()
+    titles = {unit.label: title(unit) for unit in report.units}
+    if layout.width is not None and layout.width < 5:
+        largest = {unit.task: unit.label for unit in one_seed_each(report.units)}
+        frame = frame.filter(pl.col("setting").is_in(list(largest.values())))
+    so_far = pl.col("share").cum_sum().over("run_id", "measure")
+    share = pl.col("share").clip(upper_bound=1.0)
     frame = frame.with_columns(
-        pl.col("share").clip(upper_bound=1.0), panel=pl.col("measure").replace_strict(_MEASURES)
+        setting=pl.col("setting").replace_strict(titles),
+        share=pl.when(pl.col("measure") == "share_refreshed").then(so_far).otherwise(share),
+        panel=pl.col("measure").replace_strict(_MEASURES),
     )
-    worth = frame.filter((pl.col("measure") != "share_refreshed") | (pl.col("share") > 0))
-    shown = sparse(worth, ["measure", "setting", "method"])
+    settings = frame["setting"].unique(maintain_order=True).to_list()
+    shown = sparse(frame, ["measure", "setting", "method"], marks=5)
     orders = {"setting": settings, "panel": list(_MEASURES.values())}
     table, shown_table = to_table(frame, **orders), to_table(shown, **orders)
-    width = COLUMN_IN if len(settings) == 1 else 0.8 + 1.75 * len(settings)
+    width = layout.width or (COLUMN_IN if len(settings) == 1 else 0.8 + 1.4 * len(settings))
     return (
         p9.ggplot(table, p9.aes("epoch", "share", color="method"))
         + p9.geom_line(size=0.5)
         + p9.geom_point(p9.aes(shape="method"), shown_table, size=1.3, stroke=0.3)
-        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(24)))
-        + p9.scale_y_continuous(labels=percent)
+        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(17)))
+        + p9.scale_y_continuous(labels=_share_or_count)
         + method_scales(table["method"], legend=True)
         + legend_rows(frame["method"].n_unique(), width)
         + p9.labs(x="epoch", y="")
@@ -68,14 +79,19 @@ def draw(report: Report) -> Any:
     )
 
 
+def _share_or_count(values: list[float]) -> list[str]:
+    """Write a row's ticks: shares end at 1, passes over the data go on."""
+    return number(values) if max(values, default=0) > 1.5 else percent(values)
+
+
 FIGURE = Figure(
     name="dual-health",
     title="How well the duals in use still fit",
     caption=(
         "At the end of each epoch: how far the dual value of the duals in use lies above the "
-        "optimum at the current predictions (cut at 100 %), the share of instances whose duals "
-        "were renewed, and the share whose argmax decision under the duals in use breaks a "
-        "constraint. Epoch 0 is the set-up, not counted as a refresh."
+        "optimum at the current predictions (cut at 100 %), how often the duals of all instances "
+        "were renewed so far (their share, added up), and the share whose argmax decision under "
+        "the duals in use breaks a constraint. Epoch 0 is the set-up, not counted as a refresh."
     ),
     draw=draw,
     data=data,

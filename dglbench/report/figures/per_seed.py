@@ -12,9 +12,11 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.curves import curves, with_reference
-from dglbench.report.figures.base import Figure, clock_note, seconds
+from dglbench.report.figures.base import Figure, clock_note, plain
 from dglbench.report.figures.curve_panels import draw_curves
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report, Unit
+from dglbench.report.pairwise import Pairs
 
 __all__ = ["FIGURE", "data"]
 
@@ -26,20 +28,26 @@ def data(report: Report) -> pl.DataFrame:
     return with_reference(report, units, curves(report, runs))
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a row per setting and a column per seed."""
     units = _units(report)
     titles, note = clock_note(report, units)
     families = [unit.family for unit in units]
     seeds = max(families.count(family) for family in families)
+    pairs = Pairs(report)
     return draw_curves(
         data(report),
         x="elapsed_s",
-        x_title="training time",
-        x_labels=seconds,
+        x_title="training time, seconds",
+        x_labels=plain,
         titles=titles,
+        intervals={run.run_id: pairs.interval(run) for run in report.chosen_runs()},
         columns=min(seeds, 4),
-        note=note,
+        notes=(
+            "at the right: final level with its 95 % interval over test instances",
+            *([note] if note else []),
+        ),
+        layout=layout,
     )
 
 
@@ -59,7 +67,7 @@ FIGURE = Figure(
     title="The same comparison for each data seed",
     caption=(
         "Test relative regret against training time as in time-vs-regret, one panel per data "
-        "seed. A seed is a different dataset, so curves are never averaged over seeds."
+        "seed. A seed is a different dataset: here none is averaged away."
     ),
     draw=draw,
     data=data,

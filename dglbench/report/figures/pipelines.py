@@ -13,6 +13,7 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.report.figures.base import COLUMN_IN, INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 
 __all__ = ["FIGURE", "data"]
@@ -56,7 +57,7 @@ def data(report: Report) -> pl.DataFrame:
     return pl.concat([_boxes(), _arrows()], how="diagonal")
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw the three pipelines below each other."""
     frame = data(report)
     boxes = frame.filter(pl.col("element") == "box")
@@ -112,7 +113,8 @@ def draw(report: Report) -> Any:
         + p9.scale_x_continuous(limits=(-0.03, _RIGHT + 0.03), expand=(0, 0))
         + p9.scale_y_continuous(limits=(-0.12, _HEIGHT - 0.16), expand=(0, 0))
         + look(
-            COLUMN_IN, _HEIGHT, axis_text=p9.element_blank(), axis_title=p9.element_blank(),
+            layout.width or COLUMN_IN, _HEIGHT,
+            axis_text=p9.element_blank(), axis_title=p9.element_blank(),
             axis_ticks=p9.element_blank(), panel_grid_major=p9.element_blank(),
             panel_border=p9.element_blank(),
         )

@@ -20,10 +20,12 @@ from dglbench.report.figures.base import (
     seconds,
     to_table,
 )
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report, Unit
 
 __all__ = ["FIGURE", "data"]
 
+_SIZES = 3
 _EPOCH, _TARGET = "one epoch", "to half of the best gain"
 
 
@@ -64,7 +66,7 @@ def data(report: Report) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a panel per task and measure; a point is a run, a line joins the medians of a size."""
     frame = data(report)
     present = set(frame["measure"].to_list())
@@ -94,14 +96,17 @@ def draw(report: Report) -> Any:
         + p9.scale_y_log10(labels=seconds, breaks=log_breaks, minor_breaks=[])
         + method_scales(table["method"], legend=True)
         + p9.labs(x="instance size n", y="time")
-        + look(max(COLUMN_IN, 1.0 + 2.2 * tasks), 0.6 + 1.75 * len(measures),
+        + look(layout.width or max(COLUMN_IN, 1.0 + 2.2 * tasks), 0.6 + 1.75 * len(measures),
                legend_position="right", strip_text_y=p9.element_text(ha="center"))
         + p9.guides(color=p9.guide_legend(ncol=1), shape=p9.guide_legend(ncol=1))
     )  # fmt: skip
 
 
 def _units(report: Report) -> list[Unit]:
-    """Return the units of tasks that were run at several sizes with all else equal."""
+    """Return the units of tasks that were run at three sizes or more, with all else equal.
+
+    A line through two points looks like a law and is none.
+    """
     ranked = [
         unit
         for unit in report.units
@@ -110,12 +115,12 @@ def _units(report: Report) -> list[Unit]:
     sizes: dict[str, set[int]] = {}
     for unit in ranked:
         sizes.setdefault(_but_size(unit), set()).add(unit.n)
-    units = [unit for unit in ranked if len(sizes[_but_size(unit)]) > 1]
+    units = [unit for unit in ranked if len(sizes[_but_size(unit)]) >= _SIZES]
     if not units:
         raise ReportError(
-            "scaling needs one task with finished runs of at least two sizes, each timed under "
-            f"equal conditions; `dglbench sweep --out {report.folder}` runs the paper's two of "
-            "each task."
+            "scaling needs one task with finished runs of at least three sizes, each timed under "
+            "equal conditions; `dglbench sweep --tasks matching-10,matching-25,matching-50 "
+            f"--out {report.folder}` makes some."
         )
     return units
 

@@ -5,24 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from dglbench.report.figures.base import Figure, number
-from dglbench.report.figures.curve_panels import draw_curves
-from dglbench.report.figures.time_vs_regret import data
+from dglbench.report.figures.layout import FREE, Layout
+from dglbench.report.figures.time_vs_regret import data, draw_against
 from dglbench.report.load import Report
 
 __all__ = ["FIGURE", "data"]
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw test regret against instances solved, one panel per setting."""
-    frame = data(report)
-    titles = {label: label for label in frame["setting"].unique(maintain_order=True).to_list()}
-    return draw_curves(
-        frame,
-        x="solves",
-        x_title="solver calls in training (instances solved)",
-        x_labels=number,
-        titles=titles,
-    )
+    x_title = "solver calls in training (instances solved)"
+    return draw_against(report, layout, "solves", x_title, number, clock=False)
 
 
 FIGURE = Figure(

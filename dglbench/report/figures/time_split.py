@@ -10,18 +10,17 @@ import polars as pl
 
 from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
-    COLUMN_IN,
     MUTED,
     SMALL_PT,
     Figure,
     clock_note,
-    columns_for,
     look,
     percent,
     seconds,
     to_table,
     wrap,
 )
+from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
 from dglbench.runs.schemas import PHASES
@@ -49,12 +48,12 @@ def data(report: Report) -> pl.DataFrame:
     return long.with_columns(share=pl.col("seconds_per_epoch") / whole, epoch_s=whole)
 
 
-def draw(report: Report) -> Any:
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw one bar a method, cut by phase, with the epoch's seconds at its end."""
     frame = data(report)
     shown = set(frame["setting"].to_list())
     titles, note = clock_note(report, [unit for unit in report.units if unit.label in shown])
-    columns = columns_for(len(titles))
+    columns = layout.columns(len(titles))
     methods = sorted(set(frame["method"].to_list()), key=method_order)
     rows = math.ceil(len(titles) / columns)
     names = {method: style(method).label for method in reversed(methods)}
@@ -71,7 +70,7 @@ def draw(report: Report) -> Any:
     ends = table.drop_duplicates(["panel", "name"]).assign(
         text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
     )
-    width = COLUMN_IN if columns == 1 else 2.7 * columns
+    width = layout.inches(columns, 2.5)
     return (
         p9.ggplot(table, p9.aes("name", "share", fill="phase"))
         + p9.geom_col(width=0.72, color="white", size=0.25)

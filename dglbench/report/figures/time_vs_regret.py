@@ -7,32 +7,103 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.curves import curves, one_seed_each, with_reference
-from dglbench.report.figures.base import Figure, clock_note, seconds
+from dglbench.report.figures.base import Figure, clock_note, plain
 from dglbench.report.figures.curve_panels import draw_curves
-from dglbench.report.load import Report
+from dglbench.report.figures.layout import FREE, Layout
+from dglbench.report.load import Report, Run, Unit
+from dglbench.report.pairwise import Pairs
+from dglbench.report.palette import family
+from dglbench.report.seeds import BAND_SEEDS, families
+from dglbench.report.titles import without_seed
 
-__all__ = ["FIGURE", "data"]
+__all__ = ["FIGURE", "best_of_each_family", "data", "panels", "runs_of"]
+
+_MANY_PANELS = 4
+"""With more panels than this, the best of each family is drawn."""
 
 
-def data(report: Report) -> pl.DataFrame:
-    """Return the curves of one seed of every setting, and the warm start's level."""
-    units = one_seed_each(report.units)
-    runs = [run for unit in units for run in report.chosen_runs(unit)]
-    return with_reference(report, units, curves(report, runs))
+def panels(report: Report) -> list[list[Unit]]:
+    """Return the units of each panel: all seeds where there are three or more, else one."""
+    single = {unit.family: unit for unit in one_seed_each(report.units)}
+    return [
+        units if len(units) >= BAND_SEEDS else [single[units[0].family]]
+        for units in families(report)
+    ]
 
 
-def draw(report: Report) -> Any:
+def best_of_each_family(report: Report, units: list[Unit]) -> set[str]:
+    """Return, of each family of methods, the one with the lowest mean validation regret."""
+    regrets: dict[str, list[float]] = {}
+    for unit in units:
+        for run in report.chosen_runs(unit):
+            regrets.setdefault(run.method, []).append(run.val_regret)
+    most = max(len(found) for found in regrets.values())
+    best: dict[str, tuple[float, str]] = {}
+    for method, found in regrets.items():
+        if len(found) == most:
+            place = (sum(found) / len(found), method)
+            best[family(method)] = min(best.get(family(method), place), place)
+    return {method for _, method in best.values()}
+
+
+def runs_of(report: Report, layout: Layout) -> list[Run]:
+    """Return the runs that are drawn."""
+    shown = panels(report)
+    runs = []
+    for units in shown:
+        kept = None
+        if len(shown) > _MANY_PANELS and not layout.every_method:
+            kept = best_of_each_family(report, units)
+        runs += [
+            run
+            for unit in units
+            for run in report.chosen_runs(unit)
+            if kept is None or run.method in kept
+        ]
+    return runs
+
+
+def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
+    """Return the curves that are drawn, and the warm start's level."""
+    units = [unit for units in panels(report) for unit in units]
+    return with_reference(report, units, curves(report, runs_of(report, layout)))
+
+
+def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw test regret against training seconds, one panel per setting."""
-    frame = data(report)
-    shown = set(frame["setting"].to_list())
-    titles, note = clock_note(report, [unit for unit in report.units if unit.label in shown])
+    return draw_against(report, layout, "elapsed_s", "training time, seconds", plain, clock=True)
+
+
+def draw_against(
+    report: Report, layout: Layout, x: str, x_title: str, x_labels: Any, *, clock: bool
+) -> Any:
+    """Draw the curves against seconds or solver calls, with notes on what is shown."""
+    shown, runs = panels(report), runs_of(report, layout)
+    marked, note = clock_note(report, [unit for units in shown for unit in units])
+    titles = {}
+    for units in shown:
+        star = " *" if clock and any(marked[unit.label].endswith(" *") for unit in units) else ""
+        several = f", {len(units)} seeds" if len(units) > 1 else ""
+        for unit in units:
+            name = without_seed(unit) + several if several else marked[unit.label].rstrip(" *")
+            titles[unit.label] = name + star
+    notes = ["at the right: final level with its 95 % interval over test instances"]
+    if any(len(units) > 1 for units in shown):
+        notes[0] += "; over several seeds, mean and range (shaded)"
+    if len(runs) < sum(len(report.chosen_runs(unit)) for units in shown for unit in units):
+        notes.append("of each family of methods the one with the lowest validation regret")
+    if clock and note:
+        notes.append(note)
+    pairs = Pairs(report)
     return draw_curves(
-        frame,
-        x="elapsed_s",
-        x_title="training time",
-        x_labels=seconds,
+        data(report, layout),
+        x=x,
+        x_title=x_title,
+        x_labels=x_labels,
         titles=titles,
-        note=note,
+        intervals={run.run_id: pairs.interval(run) for run in runs},
+        notes=tuple(notes),
+        layout=layout,
     )
 
 
@@ -40,10 +111,13 @@ FIGURE = Figure(
     name="time-vs-regret",
     title="Decision quality against training time",
     caption=(
-        "Test relative regret of the epoch that is best on validation so far (solid) over the raw "
+        "Test relative regret of the epoch that is best on validation so far (thick) over the raw "
         "curve (faint), against training time without evaluation; the marker is where the "
-        "selected epoch was reached, the dotted line holds its level. Where a setting was run "
-        "with several data seeds, one is shown and per-seed has them all."
+        "selected epoch was reached, the dotted line holds its level, and the marks at the right "
+        "give the final levels with 95 % intervals. Where a setting was run with three data seeds "
+        "or more, the mean over seeds and their range are shown; with two, one of them. With many "
+        "settings only the best of each family of methods is drawn, by validation regret; "
+        "--methods draws those you name."
     ),
     draw=draw,
     data=data,

@@ -21,3 +21,46 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+
+// Show one block of a table that has many; without scripts, and in print, all are there.
+for (const blocks of document.querySelectorAll(".blocks")) {
+  const parts = [...blocks.querySelectorAll(":scope > .block")];
+  if (parts.length < 2) continue;
+  const label = document.createElement("label");
+  const select = document.createElement("select");
+  label.className = "picker";
+  label.append(`${blocks.dataset.what} `, select);
+  parts.forEach((part, at) => select.append(new Option(part.dataset.title, at)));
+  const show = () => parts.forEach((part, at) => part.classList.toggle("away", at !== Number(select.value)));
+  select.addEventListener("change", show);
+  blocks.prepend(label);
+  blocks.classList.add("picked");
+  show();
+}
+
+// Keep the rows that hold every word of the search box.
+for (const box of document.querySelectorAll("input[data-search]")) {
+  const table = document.getElementById(box.dataset.search);
+  const rows = [...table.tBodies[0].rows];
+  const told = document.getElementById(`${box.dataset.search}-found`);
+  box.addEventListener("input", () => {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let kept = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      kept += !row.hidden;
+    }
+    told.textContent = `${kept} of ${rows.length} runs`;
+  });
+}
+
+// A figure is in the page once; its download is made of the image when it is asked for, without
+// the rules that repaint it on a dark page.
+for (const link of document.querySelectorAll("a[data-figure]")) {
+  link.addEventListener("click", () => {
+    const bytes = Uint8Array.from(atob(document.getElementById(link.dataset.figure).src.split(",")[1]), (c) => c.charCodeAt(0));
+    const svg = new TextDecoder().decode(bytes).replace(/<style>@media.*?<\/style>/s, "");
+    link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  });
+}

@@ -67,8 +67,8 @@ class Cluster:
         self._topic = f"dglbench-{uuid.uuid4().hex}"
         self._inbox: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._flights: dict[str, _Flight] = {}
-        self._digests: dict[TaskSpec, str] = {}
-        self._shipped: dict[TaskSpec, bytes] = {}
+        self._digests: dict[tuple[TaskSpec, str | None], str] = {}
+        self._shipped: dict[tuple[TaskSpec, str | None], bytes] = {}
         self._finishing = self._told_alone = False
         self._workers = Workers(context.jobs, context.scheduler)
         groups = [group for unit in context.plan.units for group in unit]
@@ -128,14 +128,14 @@ class Cluster:
 
     def _send(self, job: Job, tries: int) -> _Flight:
         data, known = job.spec.data, job.spec.data_digest
-        if data not in self._digests:
-            self._digests[data] = known or dataset_digest(load_dataset(data))
+        if (data, known) not in self._digests:
+            self._digests[data, known] = known or dataset_digest(load_dataset(data))
         order = dask_job.Order(
             job=job,
             topic=self._topic,
-            digest=self._digests[data],
+            digest=self._digests[data, known],
             concurrency=dict(self._workers.per_host),
-            dataset=self._shipped.get(data),
+            dataset=self._shipped.get((data, known)),
         )
         future = self._workers.client.submit(
             dask_job.work, order, key=f"{job.key} {uuid.uuid4().hex[:8]}", pure=False
@@ -173,7 +173,7 @@ class Cluster:
             )
         if isinstance(result, dask_job.DataNeeded):
             data, known = flight.job.spec.data, flight.job.spec.data_digest
-            self._shipped[data] = pickle.dumps(load_dataset(data, known))
+            self._shipped[data, known] = pickle.dumps(load_dataset(data, known))
             self._flights[key] = self._send(flight.job, flight.tries)
             return []
         del self._flights[key]

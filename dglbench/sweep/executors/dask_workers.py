@@ -13,6 +13,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from dglbench.errors import SweepError
+from dglbench.plugin_files import shipped_files
 from dglbench.sweep.executors import dask_job
 from dglbench.sweep.executors.dask_job import Source, host, other_code
 
@@ -44,6 +45,7 @@ class Workers:
                 f"{self._where} has no workers; start some with dask worker --nthreads 1."
             ) from error
         self.count()
+        self._teach()
         for address, threads in self.client.nthreads().items():
             if threads > 1:
                 raise SweepError(
@@ -57,6 +59,14 @@ class Workers:
                     f"worker {address} cannot be used: {problem}; install the same dglbench and "
                     "plugins there."
                 )
+
+    def _teach(self) -> None:
+        """Send workers, and all who join later, the local files that plugins came from."""
+        files = shipped_files()
+        if files:
+            from dglbench.sweep.executors.dask_plugins import LocalFiles
+
+            self.client.register_plugin(LocalFiles(files))
 
     def count(self) -> None:
         """Look again who is there, if the last look is older than a second."""

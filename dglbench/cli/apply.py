@@ -1,0 +1,160 @@
+"""``dglbench apply``: predictions and decisions for new features, from what a run learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dglbench.cli import console
+from dglbench.errors import DatasetError, OptionError
+
+if TYPE_CHECKING:
+    from dglbench.problem import Array, Problem
+    from dglbench.training.apply import TrainedPredictor
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench apply results/RUN --data new.npz",
+    "dglbench apply results/RUN --data new.parquet --out plan.csv",
+)
+
+
+def run(
+    trained: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="New features: .npz or .npy, Parquet, a folder, or a dataset file.",
+            show_default=False,
+        ),
+    ],
+    trained_on: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Dataset file of the run.  [default: generated again, or found in data/]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where decisions go: .parquet or .csv.")
+    ] = Path("decisions.parquet"),
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take a task or solver from this .py file; repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --out.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Predict with a run's selected weights, decide exactly, and write both.
+
+    One row for each instance, group and option: the predicted value, and whether it is chosen.
+    """
+    from dglbench.plugin_files import load_plugins
+    from dglbench.training.apply import load_predictor
+
+    if out.suffix not in (".parquet", ".csv"):
+        raise OptionError(f"--out {out} must end in .parquet or .csv.")
+    if out.is_dir() or (out.exists() and not force):
+        raise OptionError(f"{out} exists; overwrite it with --force or choose another --out.")
+    load_plugins(plugin or [])
+    predictor = load_predictor(trained, trained_on)
+    features, problem = _new_data(data, predictor)
+    predictions = predictor.predict(features)
+    decisions = predictor.decide(predictions, problem)
+    at = problem or predictor.dataset.problem
+    rows = _write(predictor, at, at.value_map.values(predictions), decisions, out)
+    worth = float(at.objective(at.values(predictions), decisions).mean())
+    if json:
+        console.print_json(
+            {
+                "run": str(trained),
+                "instances": len(decisions),
+                "rows": rows,
+                "predicted_value_mean": worth,
+                "file": str(out),
+            }
+        )
+    else:
+        console.out.print(
+            f"{len(decisions):,} instances decided; predicted value {worth:.6g} on average; "
+            f"{rows:,} rows in {out}",
+            highlight=False,
+            markup=False,
+        )
+
+
+def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | None]:
+    """Return new features and, where the file says it, the problem of these instances."""
+    from dglbench.data.arrays import read_arrays
+    from dglbench.data.dataset_file import read_dataset, stored_digest
+
+    if path.suffix == ".parquet" and path.is_file() and stored_digest(path):
+        dataset = read_dataset(path)
+        return dataset.features, dataset.problem
+    found = read_arrays([path]).found
+    if "features" not in found:
+        raise DatasetError(
+            f"{path} holds no features (got {', '.join(found) or 'nothing that is known'}); "
+            "wanted an array called features."
+        )
+    parts = {name: found[name] for name, ndim in (("b", 2), ("mask", 3)) if _has(found, name, ndim)}
+    try:
+        features = found["features"].astype("float64")
+        return features, predictor.vary(**parts) if parts else None
+    except (TypeError, ValueError) as error:
+        raise DatasetError(
+            f"features in {path} are of type {found['features'].dtype}; wanted numbers."
+        ) from error
+
+
+def _has(found: Mapping[str, Any], name: str, ndim: int) -> bool:
+    return name in found and found[name].ndim == ndim
+
+
+def _write(
+    predictor: TrainedPredictor, problem: Problem, values: Array, decisions: Array, out: Path
+) -> int:
+    """Write a row for each option that exists and return how many there are."""
+    import numpy as np
+    import polars as pl
+
+    from dglbench.atomic import atomic_path
+
+    constants = predictor.dataset.constants
+    items = bool(constants.get("items"))
+    names = constants.get("names") or {}
+    shown = problem.predicted if items else problem.mask
+    instance, group, option = np.nonzero(np.broadcast_to(shown, values.shape))
+    columns: dict[str, Any] = {
+        "instance": instance,
+        "item" if items else "group": _named(group, names.get("group_names")),
+    }
+    if not items:
+        columns["option"] = _named(option, names.get("option_names"))
+    columns["predicted"] = values[instance, group, option]
+    columns["chosen"] = decisions[instance, group, option] > 0.5
+    frame = pl.DataFrame(columns)
+    try:
+        with atomic_path(out) as temporary:
+            if out.suffix == ".csv":
+                frame.write_csv(temporary)
+            else:
+                frame.write_parquet(temporary)
+    except OSError as error:
+        raise DatasetError(
+            f"{out} could not be written: {error.strerror or error}; choose another --out."
+        ) from error
+    return frame.height
+
+
+def _named(numbers: Any, names: list[str] | None) -> Any:
+    return numbers if names is None else [names[number] for number in numbers]

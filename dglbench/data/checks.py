@@ -1,0 +1,170 @@
+"""What is asked of data and predictors where they enter, so that a mistake is told as whose it is.
+
+A plugin may do anything: every sentence here names its method, the shape got and the
+shape wanted.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dglbench.errors import DatasetError, DglbenchError, PluginError
+from dglbench.task import SPLITS, Dataset, Task
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = [
+    "build_predictor",
+    "check_answer",
+    "check_dataset",
+    "is_bundled",
+    "make_dataset",
+    "shape_words",
+]
+
+
+def is_bundled(task: Task) -> bool:
+    """Say whether settings, seed and source decide a task's data."""
+    return type(task).__module__.partition(".")[0] == "dglbench_tasks"
+
+
+def make_dataset(task: Task, settings: Any, seed: int) -> Dataset:
+    """Have a task make its data, and check them; what fails in a plugin is told as the plugin's."""
+    owner = f"task {task.name}: generate()"
+    try:
+        dataset = task.generate(settings, seed)
+    except MemoryError:
+        raise
+    except DglbenchError as error:
+        if is_bundled(task) or type(task).__module__ == "dglbench.data.own":
+            raise
+        raise type(error)(f"{owner}: {error}") from error
+    except Exception as error:
+        if is_bundled(task):
+            raise
+        raise PluginError(f"{owner} fails with {_said(error)}; mend that method.") from error
+    if not isinstance(dataset, Dataset):
+        raise PluginError(f"{owner} must return a dglbench.task.Dataset, got {_kind(dataset)}.")
+    check_dataset(dataset, owner)
+    return dataset
+
+
+def check_dataset(dataset: Dataset, owner: str) -> None:
+    """Refuse arrays that do not fit each other or hold what nothing can be learnt from."""
+    features, labels, split = dataset.features, dataset.labels, dataset.split
+    for name, array in (("features", features), ("labels", labels)):
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+            kind = array.dtype if isinstance(array, np.ndarray) else _kind(array)
+            raise DatasetError(
+                f"{owner} gives {name} of type {kind}; wanted a numpy array of float64."
+            )
+    if not len(labels):  # their shape was checked when the dataset was built
+        raise DatasetError(f"{owner} gives no instance; wanted some of every split.")
+    for name, shape in (("features", features.shape), ("split", np.shape(split))):
+        if shape[:1] != labels.shape[:1]:
+            raise DatasetError(
+                f"{owner} gives {name} of shape {shape_words(shape)} for labels of "
+                f"{len(labels)} instances; wanted one row of {name} an instance."
+            )
+    if features.ndim < 2:
+        raise DatasetError(
+            f"{owner} gives features of shape {shape_words(features.shape)}; wanted (instances, "
+            "features), or a further axis for groups and options."
+        )
+    for name, array in (("features", features), ("labels", labels)):
+        if not np.isfinite(array).all():
+            where = np.argwhere(~np.isfinite(array))[0]
+            raise DatasetError(
+                f"{owner} gives {name} that are NaN or infinite, first at "
+                f"{name}[{', '.join(map(str, where))}]; wanted finite numbers: leave such "
+                "instances out or fill them in."
+            )
+    present = set(np.unique(split).tolist())
+    if not present <= set(range(len(SPLITS))):
+        raise DatasetError(
+            f"{owner} gives the split {sorted(present)}; wanted 0 (train), 1 (val) and 2 (test)."
+        )
+    for index, name in enumerate(SPLITS):
+        if index not in present:
+            raise DatasetError(f"{owner} gives no {name} instance; wanted at least one.")
+
+
+def build_predictor(task: Task, dataset: Dataset) -> nn.Module:
+    """Have a task build its predictor; what fails in a plugin is told as the plugin's."""
+    from torch import nn
+
+    owner = f"task {task.name}: predictor()"
+    try:
+        predictor = task.predictor(dataset)
+    except (DglbenchError, MemoryError):
+        raise
+    except Exception as error:
+        if is_bundled(task):
+            raise
+        raise PluginError(f"{owner} fails with {_said(error)}; mend that method.") from error
+    if not isinstance(predictor, nn.Module):
+        raise PluginError(f"{owner} must return a torch.nn.Module, got {_kind(predictor)}.")
+    return predictor
+
+
+def check_answer(task: Task, dataset: Dataset, predictor: nn.Module) -> None:
+    """Ask a copy of the predictor about two instances; refuse another type or shape."""
+    import torch
+
+    owner = f"task {task.name}: predictor()"
+    weights = [weight for weight in predictor.parameters() if weight.requires_grad]
+    if not weights:
+        raise PluginError(f"{owner} returns a network without weights to train.")
+    for weight in weights:
+        if weight.dtype != torch.float64:
+            raise PluginError(
+                f"{owner} returns a network of {_dtype(weight)}; wanted float64: build it with "
+                "dtype=torch.float64 or end with .double()."
+            )
+    features = torch.from_numpy(dataset.features[:2])
+    wanted = (len(features), *dataset.labels.shape[1:])
+    asked = f"features of shape {shape_words(features.shape)}"
+    try:
+        with torch.no_grad():
+            answer = copy.deepcopy(predictor).eval()(features)
+    except (DglbenchError, MemoryError):
+        raise
+    except Exception as error:
+        if is_bundled(task):
+            raise
+        raise PluginError(
+            f"{owner} returns a network that fails on {asked} with {_said(error)}."
+        ) from error
+    got = tuple(answer.shape) if isinstance(answer, torch.Tensor) else _kind(answer)
+    if got != wanted:
+        raise PluginError(
+            f"{owner} returns a network that answers {asked} with "
+            f"{got if isinstance(got, str) else f'shape {shape_words(got)}'}; wanted the shape of "
+            f"the labels, {shape_words(wanted)}."
+        )
+    if answer.dtype != torch.float64:
+        raise PluginError(
+            f"{owner} returns a network that answers {_dtype(answer)}; wanted float64."
+        )
+
+
+def shape_words(shape: Any) -> str:
+    """Write a shape as ``(200, 50, 3)``."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _dtype(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _said(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{_kind(error)}: {text[:200]}" if text else _kind(error)

@@ -1,0 +1,273 @@
+"""From somebody's arrays to a dataset, and what was understood, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.data.arrays import read_arrays
+from dglbench.data.checks import check_dataset, shape_words
+from dglbench.data.own import Own, OwnSettings, to_entries
+from dglbench.data.readings import READINGS, Layout, read_features, read_layout
+from dglbench.errors import DatasetError, OptionError
+from dglbench.problem import Array
+from dglbench.solvers import evaluation_solver
+from dglbench.streams import stream
+from dglbench.task import SPLITS, Dataset, TaskSpec
+
+__all__ = ["Imported", "import_arrays", "import_files", "understood"]
+
+_NEEDED = ("features", "labels", "A", "b")
+_SHARES = (0.6, 0.2, 0.2)
+_TOLERANCE = 1e-6
+
+
+class Imported(NamedTuple):
+    """The dataset, and the names of arrays that nothing was made of."""
+
+    dataset: Dataset
+    left_out: list[str]
+
+
+def import_files(
+    sources: Iterable[Path],
+    *,
+    name: str | None = None,
+    read: Mapping[str, str] | None = None,
+    in_order: bool = False,
+    minimise: bool = False,
+) -> Imported:
+    """Read files and folders, and make a dataset of what they hold."""
+    paths = list(sources)
+    arrays = read_arrays(paths)
+    called = name or re.sub(r"[^A-Za-z0-9._]+", "-", paths[0].resolve().stem).strip("-.")
+    found: dict[str, Any] = dict(arrays.found)
+    if minimise:
+        found["sense"] = "minimise"
+    dataset = import_arrays(found, name=called or "own", read=read, in_order=in_order)
+    return Imported(dataset, arrays.left_out)
+
+
+def import_arrays(
+    arrays: Mapping[str, npt.ArrayLike],
+    *,
+    name: str = "own",
+    read: Mapping[str, str] | None = None,
+    in_order: bool = False,
+) -> Dataset:
+    """Make a dataset of features, labels, A, b and, if given, the others of docs/own-data.md.
+
+    ``read`` says which of two readings is meant (`READINGS`). Without a split, a random
+    60 % of the instances are for training, 20 % for validation, 20 % for the test; ``in_order``
+    takes them one after the other instead.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name):
+        raise OptionError(f"--name must be letters, digits, '.', '_' and '-', got '{name}'.")
+    say = _readings(read or {})
+    missing = [part for part in _NEEDED if part not in arrays]
+    if missing:
+        raise DatasetError(
+            f"there is no array {missing[0]}; wanted {', '.join(_NEEDED)}, got "
+            f"{', '.join(sorted(arrays)) or 'none'}."
+        )
+    numbers = {part: _numbers(part, arrays[part]) for part in _NEEDED}
+    if not numbers["labels"].ndim or not len(numbers["labels"]):
+        raise DatasetError("labels are empty; wanted (instances, items) or more.")
+    groups = np.asarray(arrays["groups"]) if "groups" in arrays else None
+    layout = read_layout(numbers["labels"], numbers["A"], groups, say.get("A"))
+    exists = _existing(arrays, layout)
+    _check_labels(layout, exists)
+    features = read_features(np.atleast_1d(numbers["features"]), layout, say.get("features"))
+    ever = exists if exists.ndim == 2 else exists.any(axis=0)
+    A = np.where(ever, layout.A, 0.0)
+    b = _capacities(numbers["b"], len(A), len(layout.labels))
+    constants = {
+        "A": to_entries(A),
+        "b": (b if b.ndim == 1 else b[0]).tolist(),
+        "equality": _exact(arrays.get("equality", False), len(A)),
+        "mask": None if ever.all() else ever.tolist(),
+        "sense": _sense(arrays.get("sense", "maximise")),
+        "items": layout.items,
+        "names": _names(arrays, layout, len(A)),
+    }
+    settings = OwnSettings(n=layout.labels.shape[1], name=name)
+    problem = Own().problem(settings, constants)
+    if b.ndim == 2 or exists.ndim == 3:
+        problem = problem.vary(
+            b=b if b.ndim == 2 else None, mask=exists if exists.ndim == 3 else None
+        )
+    dataset = Dataset(
+        spec=TaskSpec(Own.name, settings, seed=0),
+        problem=problem,
+        constants=constants,
+        features=np.ascontiguousarray(features),
+        labels=np.where(exists, layout.labels, 0.0),
+        split=_split(arrays.get("split"), len(layout.labels), in_order),
+    )
+    check_dataset(dataset, "the import")
+    return dataset
+
+
+def understood(dataset: Dataset) -> str:
+    """Say in words what a dataset is, with the rows that bind in its first instance."""
+    problem, items = dataset.problem, bool(dataset.constants["items"])
+    sizes = problem.mask.sum(axis=-1)
+    if items:
+        what = f"{_count(problem.groups, 'item')} to take or leave"
+    elif sizes.min() == sizes.max():
+        what = f"{_count(problem.groups, 'group')} of {_count(problem.options, 'option')}"
+    else:
+        what = f"{_count(problem.groups, 'group')} of {sizes.min()} to {sizes.max()} options"
+    exact = int(problem.equality.sum())
+    rows = _count(problem.rows - exact, "capacity row")
+    if exact:
+        rows = f"{rows} and " * (exact < problem.rows) + _count(exact, "exact row")
+    if problem.b.ndim == 2:
+        rows += " that differ by instance"
+    return "; ".join(
+        [
+            _count(len(dataset.labels), "instance"),
+            what,
+            f"{rows}, {_binding(dataset)} in the first instance",
+            problem.sense,
+            f"features per {_each(dataset)}, {_count(dataset.features.shape[-1], 'number')} each",
+        ]
+    )
+
+
+def _each(dataset: Dataset) -> str:
+    item = "item" if dataset.constants["items"] else "group"
+    return {2: "instance", 3: item, 4: "option"}[dataset.features.ndim]
+
+
+def _binding(dataset: Dataset) -> str:
+    problem, b = dataset.problem, dataset.problem.take([0]).b.reshape(-1)
+    values = problem.values(dataset.labels[:1])
+    x = evaluation_solver(Own(), problem).relax(values, np.array([0]))
+    room = _TOLERANCE * np.maximum(1.0, np.abs(b))
+    binding = int((problem.usage(x)[0] >= b - room).sum())
+    if problem.rows == 1:
+        return "binding" if binding else "not binding"
+    return {0: "none binding", problem.rows: "all binding"}.get(binding, f"{binding} binding")
+
+
+def _readings(read: Mapping[str, str]) -> dict[str, str]:
+    say = {}
+    for given, reading in read.items():
+        name = {"a": "A"}.get(given, given)
+        if name not in READINGS or reading not in READINGS[name]:
+            ways = "; ".join(f"{key}={'|'.join(ways)}" for key, ways in READINGS.items())
+            raise OptionError(f"--read takes {ways}, got '{given}={reading}'.")
+        say[name] = reading
+    return say
+
+
+def _numbers(name: str, values: npt.ArrayLike) -> Array:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        kind = np.asarray(values, dtype=object).dtype if not hasattr(values, "dtype") else (
+            values.dtype
+        )  # fmt: skip
+        raise DatasetError(f"{name} are of type {kind}; wanted numbers.") from error
+
+
+def _existing(arrays: Mapping[str, Any], layout: Layout) -> npt.NDArray[np.bool_]:
+    if "mask" not in arrays:
+        return layout.exists
+    mask = np.asarray(arrays["mask"]).astype(bool)
+    if layout.items or layout.exists.shape != mask.shape != layout.labels.shape:
+        wanted = "no mask for items to take or leave"
+        if not layout.items:
+            wanted = f"(groups, options) = {shape_words(layout.exists.shape)}, or one an instance"
+        raise DatasetError(f"mask has shape {shape_words(mask.shape)}; wanted {wanted}.")
+    return mask & layout.exists
+
+
+def _check_labels(layout: Layout, exists: npt.NDArray[np.bool_]) -> None:
+    wrong = ~np.isfinite(layout.labels) & exists
+    if wrong.any():
+        instance, group, option = np.argwhere(wrong)[0]
+        at = f"item {group}" if layout.items else f"group {group}, option {option}"
+        raise DatasetError(
+            f"labels hold {int(wrong.sum())} values that are NaN or infinite, first in instance "
+            f"{instance}, {at}; leave such instances out, or say with mask that the option does "
+            "not exist."
+        )
+
+
+def _capacities(b: Array, rows: int, count: int) -> Array:
+    given = b.reshape(1) if b.ndim == 0 else b
+    if given.shape not in ((rows,), (count, rows)):
+        raise DatasetError(
+            f"b has shape {shape_words(b.shape)} and A has {_count(rows, 'row')}; wanted "
+            f"({rows},), or ({count}, {rows}) where it differs by instance."
+        )
+    return given
+
+
+def _exact(given: Any, rows: int) -> list[bool]:
+    """Return which rows must be met exactly."""
+    flags = np.asarray(given)
+    if flags.shape not in ((), (rows,)):
+        raise DatasetError(
+            f"equality has shape {shape_words(flags.shape)}; wanted ({rows},), one truth a row."
+        )
+    return [bool(flag) for flag in np.broadcast_to(flags, (rows,))]
+
+
+def _sense(given: Any) -> str:
+    word = str(np.asarray(given).reshape(-1)[0]) if np.size(given) else ""
+    if word not in ("maximise", "minimise"):
+        raise DatasetError(f"sense must be maximise or minimise, got '{word}'.")
+    return word
+
+
+def _names(arrays: Mapping[str, Any], layout: Layout, rows: int) -> dict[str, list[str]]:
+    groups, options = layout.exists.shape
+    names = {}
+    for key, count in (("group_names", groups), ("option_names", options), ("row_names", rows)):
+        if key not in arrays:
+            continue
+        given = np.asarray(arrays[key])
+        if given.shape != (count,):
+            raise DatasetError(
+                f"{key} have shape {shape_words(given.shape)}; wanted ({count},), one name each."
+            )
+        names[key] = [str(value) for value in given.tolist()]
+    return names
+
+
+def _split(given: Any, count: int, in_order: bool) -> npt.NDArray[np.int8]:
+    if given is None:
+        order = np.arange(count)
+        if not in_order:
+            order = stream(0, "import", "split").permutation(count)
+        ends = np.cumsum([round(share * count) for share in _SHARES[:2]])
+        split = np.empty(count, dtype=np.int8)
+        split[order] = np.searchsorted(ends, np.arange(count), side="right")
+        return split
+    words = np.asarray(given)
+    if words.shape != (count,):
+        raise DatasetError(
+            f"split has shape {shape_words(words.shape)}; wanted ({count},), one word an instance."
+        )
+    numbers = {**{name: i for i, name in enumerate(SPLITS)}, **{str(i): i for i in range(3)}}
+    split = np.empty(count, dtype=np.int8)
+    for index, word in enumerate(words.tolist()):
+        text = word.decode() if isinstance(word, bytes) else str(word)
+        if text not in numbers:
+            raise DatasetError(
+                f"split says '{text}' of instance {index}; wanted {', '.join(SPLITS)} (or 0, 1, 2)."
+            )
+        split[index] = numbers[text]
+    return split
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,108 @@
+"""The task behind ``dglbench import``: somebody's own arrays as a dataset.
+
+Its data come from a dataset file and nowhere else, so no entry point offers it by
+name. The settings say how the arrays are called and which predictor learns them; the
+constraints travel in the dataset's constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge
+from typing_extensions import Doc
+
+from dglbench.errors import DatasetError
+from dglbench.problem import Array, Problem
+from dglbench.task import Dataset, Task
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["Own", "OwnSettings", "from_entries", "to_entries"]
+
+_HIDDEN = (64, 64)
+
+
+@dataclass(frozen=True)
+class OwnSettings:
+    """What is chosen about own data; the rest is in the arrays."""
+
+    n: Annotated[int, Ge(1), Doc("groups, or items to take or leave")] = 1
+    name: Annotated[str, Doc("what the data are called")] = "own"
+    predictor: Annotated[
+        Literal["linear", "mlp"], Doc("a linear model, or one with hidden layers")
+    ] = "linear"
+    hidden: Annotated[
+        tuple[Annotated[int, Ge(1)], ...], Doc("sizes of the hidden layers of an mlp")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if self.predictor == "linear" and self.hidden:
+            raise ValueError("hidden layers belong to predictor=mlp; set that too.")
+        if self.predictor == "mlp" and not self.hidden:
+            object.__setattr__(self, "hidden", _HIDDEN)  # so that it is recorded
+
+
+class Own(Task):
+    """Own arrays: features, labels, A and b."""
+
+    name: ClassVar[str] = "own"
+    summary: ClassVar[str] = "your own arrays (dglbench import)"
+    sizes: ClassVar[tuple[int, ...]] = ()
+    Settings: ClassVar[type[Any]] = OwnSettings
+    open_settings: ClassVar[tuple[str, ...]] = ("predictor", "hidden")
+
+    def generate(self, settings: OwnSettings, seed: int) -> Dataset:
+        """Refuse: there is nothing to draw."""
+        raise DatasetError(
+            "own data are not generated; import them with dglbench import and give the file it "
+            "writes with --data."
+        )
+
+    def problem(self, settings: OwnSettings, constants: Mapping[str, Any]) -> Problem:
+        """Build the problem from the constraints that were imported.
+
+        Where b or the mask differ by instance, the constants hold what the first instance has
+        and what any has; the rest is in the dataset's own columns.
+        """
+        A = from_entries(constants["A"])
+        predicted = None
+        if constants["items"]:
+            predicted = np.zeros(A.shape[1:], dtype=bool)
+            predicted[:, 0] = True
+        return Problem.build(
+            A,
+            constants["b"],
+            constants["mask"],
+            predicted,
+            equality=constants["equality"],
+            sense=constants["sense"],
+        )
+
+    def predictor(self, dataset: Dataset) -> nn.Module:
+        """Build the model that the shape of the features asks for."""
+        from dglbench.data.own_model import OwnModel
+
+        return OwnModel(dataset)
+
+    def label_scale(self, dataset: Dataset) -> float:
+        """Return the standard deviation of the train labels: they may be in any unit."""
+        spread = float(dataset.problem.pack(dataset.labels[dataset.rows("train")]).std())
+        return spread if spread > 0 else 1.0
+
+
+def to_entries(A: Array) -> dict[str, Any]:
+    """Write an array as JSON-ready entries: most are 0 where options use few rows."""
+    at = np.flatnonzero(A)
+    return {"shape": list(A.shape), "at": at.tolist(), "use": A.ravel()[at].tolist()}
+
+
+def from_entries(entries: Mapping[str, Any]) -> Array:
+    """Read what `to_entries` wrote."""
+    A = np.zeros(tuple(entries["shape"]))
+    A.ravel()[np.asarray(entries["at"], dtype=np.intp)] = entries["use"]
+    return A

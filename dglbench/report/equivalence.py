@@ -1,0 +1,134 @@
+"""How probable is it that one method is better than another by more than a band of 1 %?
+
+A Bayesian signed-rank test over settings (Benavoli et al. 2014) with a band of
+practical equivalence, from `baycomp`. Scores are −ln(regret), so that a difference
+is a ratio of regrets and the band |ln a/b| ≤ ln(1 + band) means "within 1 %".
+Three probabilities come out: that on a further setting the first method would
+more likely be better by more than the band, that the two would be within it,
+that the second would be. No correction for many pairs is needed: each is a
+statement of probability, not a decision at an error rate.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dglbench.errors import ReportError
+from dglbench.report.across import blocks, check_baseline
+from dglbench.report.load import Report
+from dglbench.report.palette import style
+from dglbench.report.sheet import Cell, Column, Sheet
+from dglbench.statistics import Numbers
+from dglbench.streams import stream
+
+__all__ = ["BAND", "FEW", "Probabilities", "equivalence", "probabilities"]
+
+BAND = 0.01
+"""Regrets whose ratio is within 1 % count as practically the same."""
+FEW = 6
+"""With fewer settings the prior and chance weigh as much as the data."""
+SURE = 0.95
+_SAMPLES = 10_000
+_SMALLEST_REGRET = 1e-6  # a regret of 0 has no logarithm
+
+
+class Probabilities(NamedTuple):
+    """What the settings say of two methods; the three add up to 1."""
+
+    better: float
+    alike: float
+    worse: float
+
+
+def probabilities(first: Numbers, second: Numbers, band: float = BAND) -> Probabilities:
+    """Compare regrets of two methods on the same settings."""
+    ratios = -np.log(np.maximum(np.stack([first, second]), _SMALLEST_REGRET))
+    return _posterior(tuple(ratios[0] - ratios[1]), band)
+
+
+@lru_cache(maxsize=512)
+def _posterior(leads: tuple[float, ...], band: float) -> Probabilities:
+    from baycomp import SignedRankTest
+
+    seed = int(stream(0, "report", "signed-rank").integers(2**31))
+    zeros = np.zeros(len(leads))
+    # baycomp takes scores of which more is better, and returns first, band, second.
+    found = SignedRankTest.probs(
+        np.asarray(leads), zeros, rope=math.log1p(band), nsamples=_SAMPLES, random_state=seed
+    )
+    return Probabilities(*(float(share) for share in found))
+
+
+def equivalence(report: Report, baseline: str | None = None, band: float = BAND) -> Sheet:
+    """List every pair of methods, or those with the baseline, the likelier better one first."""
+    if not 0 < band < 1:
+        raise ReportError(f"the band must be a share between 0 and 1, such as 0.01; got {band:g}.")
+    baseline = check_baseline(report, baseline)
+    design = blocks(report)
+    columns = _columns(band)
+    if len(design.units) < 2 or len(design.methods) < 2:
+        why = "A comparison over settings needs two methods with results in two settings or more."
+        return Sheet("equivalence", _TITLE, columns, (), (why,))
+    regret = design.regret
+    rows = []
+    for one, other in combinations(range(len(design.methods)), 2):
+        if baseline is not None and baseline not in (design.methods[one], design.methods[other]):
+            continue
+        found = probabilities(regret[:, one], regret[:, other], band)
+        if found.worse > found.better:
+            one, other = other, one  # noqa: PLW2901 - the likelier better one is named first
+            found = Probabilities(found.worse, found.alike, found.better)
+        rows.append(_row(design.methods[one], design.methods[other], found))
+    rows.sort(key=lambda row: -float(row[2].value or 0))
+    notes = [
+        f"better: the probability that on a further such setting the method is more likely better "
+        f"than the other by more than {100 * band:g} % of its regret, than anything else; Bayesian "
+        f"signed-rank test over {design.scope}, {_SAMPLES:,} draws. "
+        f"A verdict needs {_percent(SURE)}.",
+    ]
+    if len(design.units) < FEW:
+        notes.append(
+            f"Only {len(design.units)} settings: read these as a hint, not as a finding "
+            f"({FEW} or more would be better)."
+        )
+    return Sheet("equivalence", _TITLE, columns, tuple(rows), (*notes, *design.left_out))
+
+
+_TITLE = "Probability of being better over settings"
+
+
+def _columns(band: float) -> tuple[Column, ...]:
+    within = f"{100 * band:g} %"
+    return (
+        Column("method", "method", "the method that is more likely better"),
+        Column("other", "against", "the method it is compared with"),
+        Column("better", f"better by > {within}", "probability", numeric=True),
+        Column("alike", f"within {within}", "probability", numeric=True),
+        Column("worse", f"worse by > {within}", "probability", numeric=True),
+        Column("verdict", "so", f"what has a probability of {_percent(SURE)} or more"),
+    )
+
+
+def _row(one: str, other: str, found: Probabilities) -> tuple[Cell, ...]:
+    verdict = "open"
+    if found.better >= SURE:
+        verdict = "better"
+    elif found.alike >= SURE:
+        verdict = "practically the same"
+    return (
+        Cell(style(one).label, one, "best" if verdict == "better" else ""),
+        Cell(style(other).label, other),
+        *(Cell(_percent(share), share) for share in found),
+        Cell(verdict, verdict, "muted" if verdict == "open" else "best"),
+    )
+
+
+def _percent(share: float) -> str:
+    if share > 0.995:
+        return "> 99 %"  # drawn at random: never quite certain
+    return "< 1 %" if share < 0.005 else f"{100 * share:.0f} %"

@@ -1,0 +1,72 @@
+"""The anytime score of every method: one point a setting, and the mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotnine as p9
+import polars as pl
+
+from dglbench.errors import ReportError
+from dglbench.report.figures.base import Figure, look, method_scales, to_table
+from dglbench.report.figures.layout import FREE, Layout
+from dglbench.report.load import Report
+from dglbench.report.palette import method_order, style
+from dglbench.report.profiles import anytime_scores
+
+__all__ = ["FIGURE", "data"]
+
+
+def data(report: Report) -> pl.DataFrame:
+    """Return the score of every method in every setting."""
+    scores, _ = anytime_scores(report)
+    if not scores:
+        raise ReportError(
+            "anytime needs a setting with two methods or more that were timed under equal "
+            "conditions and gained on the warm start; `dglbench sweep --preset quick "
+            f"--out {report.folder}` makes some."
+        )
+    return pl.DataFrame(
+        [
+            {"setting": label, "method": method, "score": score}
+            for label, found in scores.items()
+            for method, score in sorted(found.items(), key=lambda item: method_order(item[0]))
+        ]
+    )
+
+
+def draw(report: Report, layout: Layout = FREE) -> Any:
+    """Draw a row a method, the lowest mean on top."""
+    frame = data(report)
+    means = frame.group_by("method", maintain_order=True).agg(pl.col("score").mean())
+    order = means.sort("score", descending=True)["method"].to_list()
+    names = {method: style(method).label for method in order}
+    frame, means = (
+        part.with_columns(name=pl.col("method").replace_strict(names)) for part in (frame, means)
+    )
+    table, middle = (to_table(part, name=names.values()) for part in (frame, means))
+    return (
+        p9.ggplot(table, p9.aes("score", "name", color="method"))
+        + p9.geom_point(size=1.1, alpha=0.4, stroke=0)
+        + p9.geom_point(p9.aes(shape="method"), middle, size=2.4, stroke=0.3)
+        + p9.scale_x_continuous(limits=(0, 1.02), breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0, 0))
+        + method_scales(table["method"])
+        + p9.labs(x="anytime score: 0 best from the first epoch on, 1 warm start", y="")
+        + look(
+            layout.inches(1), 0.75 + 0.19 * len(order), panel_grid_major_y=p9.element_blank(),
+            axis_text_y=p9.element_text(color="#222222"),
+        )
+    )  # fmt: skip
+
+
+FIGURE = Figure(
+    name="anytime",
+    title="Anytime score",
+    caption=(
+        "Mean over log training time of the test regret held so far, scaled so that 0 is the "
+        "setting's lowest regret from the first epoch on and 1 the warm start until the end. A "
+        "small point is a setting, the marker the mean over settings; lower is better."
+    ),
+    draw=draw,
+    data=data,
+)

@@ -1,0 +1,88 @@
+"""Performance profiles: in what share of settings is a method within a factor of the quickest?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotnine as p9
+import polars as pl
+
+from dglbench.errors import ReportError
+from dglbench.report.figures.base import (
+    Figure,
+    legend_rows,
+    look,
+    method_scales,
+    number,
+    percent,
+    to_table,
+)
+from dglbench.report.figures.layout import FREE, Layout
+from dglbench.report.load import Report
+from dglbench.report.profiles import times_to_target
+
+__all__ = ["FIGURE", "data"]
+
+
+def data(report: Report) -> pl.DataFrame:
+    """Return the steps of every method's profile: factor, and share of settings within it."""
+    times = times_to_target(report)
+    if len(times.units) < 2 or len(times.methods) < 2:
+        raise ReportError(
+            "profile needs two methods in at least two settings, each timed under equal "
+            f"conditions; `dglbench sweep --out {report.folder}` runs the paper's."
+        )
+    factors = times.factors
+    finite = factors[np.isfinite(factors)]
+    end = max(10.0, float(finite.max()) * 1.3)
+    rows: list[dict[str, Any]] = []
+    for at, method in enumerate(times.methods):
+        own = np.sort(factors[:, at])
+        share, known = 0.0, own[np.isfinite(own)]
+        steps = [(1.0, float((known <= 1 + 1e-9).sum()) / len(own))]
+        for place, factor in enumerate(known):
+            share = (place + 1) / len(own)
+            steps.append((float(factor), share))
+        steps.append((end, share))
+        rows += [
+            {"method": method, "factor": factor, "share": level}
+            for factor, level in dict(sorted(steps)).items()
+        ]
+    return pl.DataFrame(rows)
+
+
+def draw(report: Report, layout: Layout = FREE) -> Any:
+    """Draw step lines; a line that starts high is quick, one that ends high gets there."""
+    frame = data(report)
+    table = to_table(frame)
+    width = layout.inches(1)
+    high = float(table["factor"].max())
+    ticks = [float(f) for f in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if f <= high]
+    return (
+        p9.ggplot(table, p9.aes("factor", "share", color="method"))
+        + p9.geom_step(size=0.6)
+        + p9.geom_point(p9.aes(shape="method"), size=1.4, stroke=0.3)
+        + p9.scale_x_log10(
+            breaks=ticks[:: 1 if len(ticks) <= 7 else 2], minor_breaks=[],
+            labels=lambda values: [f"{value}×" for value in number(values)],
+        )
+        + p9.scale_y_continuous(labels=percent, limits=(0, 1), breaks=[0, 0.25, 0.5, 0.75, 1])
+        + method_scales(table["method"], legend=True)
+        + legend_rows(frame["method"].n_unique(), width)
+        + p9.labs(x="times the quickest method's time", y="settings within 5 % of the best")
+        + look(width, 2.5)
+    )  # fmt: skip
+
+
+FIGURE = Figure(
+    name="profile",
+    title="Performance profile",
+    caption=(
+        "Share of settings in which a method came within 5 % of the setting's lowest test regret "
+        "in at most so many times the training time of the method that was quickest to do so "
+        "(Dolan and Moré). High at the left: often quick. High at the right: often gets there."
+    ),
+    draw=draw,
+    data=data,
+)

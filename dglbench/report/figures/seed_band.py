@@ -1,0 +1,41 @@
+"""Several data seeds as one curve: mean and range of what was held at each moment."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from dglbench.statistics import Numbers
+
+__all__ = ["held", "mean_and_range"]
+
+_POINTS = 160
+
+
+def held(xs: Numbers, levels: Numbers, before: float | None, at: Numbers) -> Numbers:
+    """Return a step curve's level at each of ``at``; before its first step the start's."""
+    place = np.searchsorted(xs, at, side="right") - 1
+    start = levels[0] if before is None else before
+    values: Numbers = np.where(place < 0, start, levels[np.maximum(place, 0)])
+    return values
+
+
+def mean_and_range(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return x, mean, low and high of one method from the rows of its seeds' curves."""
+    parts = [part.sort("epoch") for part in rows.partition_by("run_id", maintain_order=True)]
+    xs = [part["x"].to_numpy() for part in parts]
+    # From where every seed has begun; after its end a seed holds its level.
+    first, last = max(x[0] for x in xs), max(x[-1] for x in xs)
+    grid = np.unique(np.concatenate([x[(x >= first) & (x <= last)] for x in xs]))
+    if len(grid) > _POINTS:
+        grid = grid[np.unique(np.linspace(0, len(grid) - 1, _POINTS).astype(int))]
+    levels = np.stack(
+        [
+            held(x, part["best_test_regret"].to_numpy(), part["warm_start_regret"][0], grid)
+            for x, part in zip(xs, parts, strict=True)
+        ]
+    )
+    return pl.DataFrame(
+        {"x": grid, "mean": levels.mean(axis=0), "low": levels.min(axis=0),
+         "high": levels.max(axis=0)}
+    )  # fmt: skip

@@ -1,0 +1,30 @@
+"""The few values of a run that the `Run` interface has no property for, each read in one place."""
+
+from __future__ import annotations
+
+from dglbench.report.load import Run
+
+__all__ = ["outside_s", "peak_memory_mb"]
+
+
+def peak_memory_mb(run: Run) -> float | None:
+    """Return the most memory the run's process held, in megabytes; None where not logged."""
+    return _number(run, "peak_memory_mb")
+
+
+def outside_s(run: Run) -> float | None:
+    """Return the wall seconds the run spent outside training: evaluating, logging.
+
+    Where it is not logged as such, wall time less training time.
+    """
+    logged = _number(run, "outside_s")
+    if logged is not None:
+        return logged
+    wall, train = run.record.status.wall_s, run.train_s
+    return max(wall - train, 0.0) if wall and train is not None else None
+
+
+def _number(run: Run, name: str) -> float | None:
+    """Look in the summary, and among the notes that a run may leave beside it."""
+    value = getattr(run.record.summary, name, run.record.notes.get(name))
+    return float(value) if isinstance(value, int | float) else None

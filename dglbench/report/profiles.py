@@ -1,0 +1,217 @@
+"""Speed over many settings: performance profiles and an anytime score.
+
+*Profile* (Dolan and Moré 2002). In setting s a method takes t seconds until it is
+within 5 % of the lowest regret there (infinite if it never is). ρ(f) is the share
+of settings in which it takes at most f times what the quickest method takes.
+
+*Anytime score*. The mean over log time of a method's best-so-far test regret,
+from the first epoch any method finished to the last, scaled so that 0 is the
+lowest final regret of the setting from the first moment on, and 1 the warm start
+all the way:
+
+    (1 / log(T/t₀)) ∫ (regret(t) − best) / (start − best) d log t
+
+Settings whose seconds may not be ranked, or where training gained nothing, are
+left out and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dglbench.report.curves import curves, reference_regret
+from dglbench.report.load import Report, Unit
+from dglbench.report.palette import style
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
+from dglbench.report.time_to_regret import NEAR, Reach, best_run
+from dglbench.report.titles import listing, plural, title
+from dglbench.statistics import Numbers
+from dglbench.words import percent
+
+__all__ = ["FACTORS", "Times", "anytime", "anytime_scores", "area", "profile", "times_to_target"]
+
+FACTORS = (1, 2, 5, 10, 100)
+"""Where the table reads the profile off."""
+_WITHIN = f"{100 * NEAR:.0f} %"
+
+
+class Times(NamedTuple):
+    """Seconds to the target, (units, methods); infinite where it was never met."""
+
+    units: tuple[Unit, ...]
+    methods: tuple[str, ...]
+    seconds: Numbers
+    left_out: tuple[str, ...]
+
+    @property
+    def factors(self) -> Numbers:
+        """How many times what the quickest method of the setting took."""
+        quickest = self.seconds.min(axis=1, keepdims=True)
+        return np.where(np.isfinite(self.seconds), self.seconds / quickest, np.inf)
+
+    def share(self, method: str, factor: float) -> float:
+        """ρ(f): the share of settings in which the method is within this factor."""
+        own = self.factors[:, self.methods.index(method)]
+        # A tiny allowance, so that a ratio computed as 1.9999999 or 2.0000001 is 2.
+        return float((own <= factor * (1 + 1e-9)).mean())
+
+
+def times_to_target(report: Report, reach: Reach | None = None) -> Times:
+    """Return the times to within 5 % of the best in every setting that may be timed."""
+    reach = reach or Reach(report)
+    units, left_out = _timed(report)
+    table = np.full((len(units), len(report.methods)), np.inf)
+    for row, unit in enumerate(units):
+        runs = report.chosen_runs(unit)
+        target = (1 + NEAR) * best_run(runs).test_regret
+        for run in runs:
+            spent = reach.time_to(run, target)
+            if spent is not None:
+                table[row, report.methods.index(run.method)] = spent
+    return Times(tuple(units), tuple(report.methods), table, left_out)
+
+
+def profile(report: Report, reach: Reach | None = None) -> Sheet:
+    """List the share of settings in which each method is within a factor of the quickest."""
+    times = times_to_target(report, reach)
+    if not times.units:
+        return Sheet("profile", "Performance profile", _PROFILE, (), times.left_out)
+    reached = np.isfinite(times.seconds).mean(axis=0)
+    rows = []
+    for at, method in enumerate(times.methods):
+        shares = [times.share(method, factor) for factor in FACTORS]
+        rows.append(
+            (
+                Cell(style(method).label, method),
+                *(Cell(percent(share, 0), share) for share in shares),
+                Cell(percent(float(reached[at]), 0), float(reached[at])),
+            )
+        )
+    rows = _mark_highest(rows)
+    note = (
+        f"share of {plural(len(times.units), 'setting')} in which the method came within {_WITHIN} "
+        "of the setting's lowest test regret in at most so many times the training seconds of the "
+        "method that was quickest to do so; ever: at any time."
+    )
+    return Sheet("profile", "Performance profile", _PROFILE, tuple(rows), (note, *times.left_out))
+
+
+def anytime_scores(report: Report) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
+    """Return unit label → method → score, and what was left out."""
+    units, left_out = _timed(report)
+    scores: dict[str, dict[str, float]] = {}
+    still = []
+    for unit in units:
+        start = reference_regret(report, unit)
+        runs = report.chosen_runs(unit)
+        best = best_run(runs).test_regret
+        frame = curves(report, runs)
+        epochs = frame.filter((pl.col("epoch") > 0) & (pl.col("elapsed_s") > 0))["elapsed_s"]
+        if start is None or start <= best or epochs.is_empty():
+            still.append(title(unit))
+            continue
+        first, last = float(epochs.min()), float(epochs.max())  # type: ignore[arg-type]
+        scores[unit.label] = {
+            str(rows["method"][0]): (
+                area(
+                    rows["elapsed_s"].to_numpy(),
+                    np.minimum(rows["best_test_regret"].to_numpy(), start),
+                    start,
+                    (first, last),
+                )
+                - best
+            )
+            / (start - best)
+            for rows in frame.partition_by("method", maintain_order=True)
+        }
+    if still:
+        left_out = (*left_out, f"Nothing was gained over the warm start: {listing(still)}.")
+    return scores, left_out
+
+
+def area(times: Numbers, levels: Numbers, before: float, window: tuple[float, float]) -> float:
+    """Return the mean over log time of a step function that is ``before`` until its first step."""
+    low, high = (math.log(end) for end in window)
+    if high <= low:
+        return float(levels[-1])
+    steps = np.clip(np.log(np.maximum(times, 1e-12)), low, high)
+    edges = np.concatenate([[low], steps, [high]])
+    heights = np.concatenate([[before], levels])
+    return float((np.diff(edges) * heights).sum() / (high - low))
+
+
+def anytime(report: Report) -> Sheet:
+    """List every method's anytime score in every setting."""
+    scores, left_out = anytime_scores(report)
+    units = [unit for unit in report.units if unit.label in scores]
+    columns = (
+        Column("method", "method", "the method"),
+        Column("mean", "mean", "over the settings", numeric=True),
+        *(Column(unit.label, title(unit), unit.label, numeric=True) for unit in units),
+    )
+    note = (
+        "mean over log training time of the test regret held so far; 0: the setting's lowest "
+        "regret from the first epoch on, 1: the warm start until the end. Lower is better."
+    )
+    rows = []
+    for method in report.methods if units else []:
+        own = [scores[unit.label].get(method) for unit in units]
+        known = [value for value in own if value is not None]
+        if not known:
+            continue
+        mean = float(np.mean(known))
+        cells = [NOTHING if value is None else Cell(f"{value:.2f}", value) for value in own]
+        rows.append((Cell(style(method).label, method), Cell(f"{mean:.2f}", mean), *cells))
+    return Sheet("anytime", "Anytime score", columns, tuple(_mark_lowest(rows)), (note, *left_out))
+
+
+_PROFILE = (
+    Column("method", "method", "the method"),
+    Column("within_1", "quickest", "share of settings in which none was quicker", numeric=True),
+    *(
+        Column(f"within_{f}", f"within {f}×", f"at most {f} times the quickest", numeric=True)
+        for f in FACTORS[1:]
+    ),
+    Column("ever", "ever", "share of settings in which it got there at all", numeric=True),
+)
+
+
+def _timed(report: Report) -> tuple[list[Unit], tuple[str, ...]]:
+    units = [unit for unit in report.units if len(report.chosen_runs(unit)) > 1]
+    unlike = [unit for unit in units if not report.comparability(unit).comparable]
+    left_out = (
+        (f"Seconds made under different conditions: {listing([title(u) for u in unlike])}.",)
+        if unlike
+        else ()
+    )
+    kept = [unit for unit in units if unit not in unlike]
+    if not kept and not left_out:
+        left_out = ("Speed is compared where a setting has two methods or more.",)
+    return kept, left_out
+
+
+def _mark_highest(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    return _mark(rows, max, range(1, len(_PROFILE)))
+
+
+def _mark_lowest(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    return _mark(rows, min, range(1, len(rows[0]) if rows else 1))
+
+
+def _mark(
+    rows: list[tuple[Cell, ...]], pick: Callable[[list[float]], float], columns: range
+) -> list[tuple[Cell, ...]]:
+    """Mark the best cell of each of the columns."""
+    table = [list(row) for row in rows]
+    for at in columns:
+        values = [value for row in rows if isinstance(value := row[at].value, float)]
+        best = pick(values) if values else None
+        for row in table:
+            if best is not None and row[at].value == best:
+                row[at] = Cell(row[at].text, row[at].value, "best")
+    return [tuple(row) for row in table]

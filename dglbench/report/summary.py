@@ -1,0 +1,165 @@
+"""Methods × settings at a glance: regret with rank, time to near the best, lead over a baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dglbench.report.across import average_ranks, check_baseline, geometric_mean
+from dglbench.report.leaderboard import Standing, standings
+from dglbench.report.load import Report, Unit
+from dglbench.report.palette import style
+from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
+from dglbench.report.time_to_regret import NEAR, Reach
+from dglbench.report.titles import title
+from dglbench.words import percent, ratio, seconds
+
+__all__ = ["default_baseline", "summary"]
+
+_WITHIN = f"{100 * NEAR:.0f} %"
+
+
+class _Measure(NamedTuple):
+    """One block of the table."""
+
+    name: str
+    value: Callable[[Standing], float | None]
+    write: Callable[[float], str]
+    least_is_best: bool = True
+
+
+def default_baseline(report: Report) -> str | None:
+    """Return what leads are measured against unless asked otherwise."""
+    return next((name for name in ("spo", "qptl", "two-stage") if name in report.methods), None)
+
+
+def summary(
+    report: Report,
+    baseline: str | None = None,
+    board: Mapping[str, list[Standing]] | None = None,
+    reach: Reach | None = None,
+) -> Sheet:
+    """Lay out one row a method and one column a setting, in blocks of one quantity each."""
+    baseline = check_baseline(report, baseline) or default_baseline(report)
+    reach = reach or Reach(report)
+    board = standings(report, reach) if board is None else board
+    units = [unit for unit in report.units if unit.label in board]
+    measures = [
+        _Measure("test regret", lambda standing: standing.run.test_regret, percent),
+        _Measure(f"training time to best + {_WITHIN}", lambda standing: standing.near_s, seconds),
+    ]
+    if baseline is not None:
+        leads = _leads(report, reach, units, baseline)
+        measures.append(
+            _Measure(
+                f"times sooner than {style(baseline).label} at its regret",
+                lambda standing: leads.get(standing.run.run_id),
+                ratio,
+                least_is_best=False,
+            )
+        )
+    rows = [row for measure in measures for row in _block(report, units, board, measure)]
+    notes = _notes(report, units, baseline)
+    return Sheet("summary", "Summary", _columns(units), tuple(rows), notes, by="measure")
+
+
+def _block(
+    report: Report,
+    units: Sequence[Unit],
+    board: Mapping[str, Sequence[Standing]],
+    measure: _Measure,
+) -> list[tuple[Cell, ...]]:
+    timed = not measure.least_is_best or measure.write is seconds
+    values = np.full((len(units), len(report.methods)), math.nan)
+    for at, unit in enumerate(units):
+        if timed and not report.comparability(unit).comparable:
+            continue
+        for standing in board[unit.label]:
+            value = measure.value(standing)
+            if value is not None:
+                values[at, report.methods.index(standing.run.method)] = value
+    counted = ~np.isnan(values).all(axis=1)
+    ranks = average_ranks(values if measure.least_is_best else -values)
+    # A method that is nowhere in the block has nothing to rank; one that never got there is last.
+    rows = []
+    for at, method in enumerate(report.methods):
+        own = values[:, at]
+        known = own[~np.isnan(own)]
+        mean = geometric_mean(known.tolist())
+        if not known.size:
+            overall = (NOTHING, NOTHING)
+        else:
+            mean_rank = float(ranks[counted, at].mean())
+            share = "" if known.size == counted.sum() else f" ({known.size} of {counted.sum()})"
+            whole = Cell(measure.write(mean) + share, mean) if math.isfinite(mean) else NOTHING
+            overall = (Cell(f"{mean_rank:.1f}", mean_rank), whole)
+        cells = [
+            _cell(measure, own[i], ranks[i, at] if counted[i] else math.nan)
+            for i in range(len(units))
+        ]
+        named = Cell(measure.name, measure.name)
+        rows.append((named, Cell(style(method).label, method), *overall, *cells))
+    return _mark_best(rows, measure)
+
+
+def _cell(measure: _Measure, value: float, rank: float) -> Cell:
+    if math.isnan(value):
+        return NOTHING
+    return Cell(f"{measure.write(value)} ({rank:g})", float(value), "best" if rank == 1 else "")
+
+
+def _mark_best(rows: list[tuple[Cell, ...]], measure: _Measure) -> list[tuple[Cell, ...]]:
+    """Mark the best mean rank of the block."""
+    known = [row[2].value for row in rows if isinstance(row[2].value, float)]
+    best = min(known, default=None)
+    return [
+        (*row[:2], Cell(row[2].text, row[2].value, "best"), *row[3:])
+        if best is not None and row[2].value == best
+        else row
+        for row in rows
+    ]
+
+
+def _leads(report: Report, reach: Reach, units: Sequence[Unit], baseline: str) -> dict[str, float]:
+    leads = {}
+    for unit in units:
+        base = report.chosen.get((unit.key, baseline))
+        for run in report.chosen_runs(unit) if base is not None else []:
+            speedup = reach.speedup(run, base) if base is not None else None
+            if speedup is not None and speedup.times is not None:
+                leads[run.run_id] = speedup.times
+    return leads
+
+
+def _columns(units: Sequence[Unit]) -> tuple[Column, ...]:
+    return (
+        Column("measure", "measure", "what the block shows"),
+        Column("method", "method", "the method"),
+        Column("mean_rank", "mean rank", "1 is best; never there counts as last", numeric=True),
+        Column("mean", "geometric mean", "over the settings with a value", numeric=True),
+        *(Column(unit.label, title(unit), unit.label, numeric=True) for unit in units),
+    )
+
+
+def _notes(report: Report, units: Sequence[Unit], baseline: str | None) -> tuple[str, ...]:
+    notes = [
+        "in brackets: the method's rank in the setting, 1 is best. Mean rank counts a method that "
+        "never got there as last; the geometric mean is over the settings with a value, and says "
+        "how many where some have none.",
+        f"to best + {_WITHIN}: training seconds until the test regret of the epoch best on "
+        f"validation so far was within {_WITHIN} of the lowest in the setting.",
+    ]
+    if baseline is not None:
+        name = style(baseline).label
+        notes.append(
+            f"times sooner: training seconds {name} needed for its own regret, over those the "
+            f"method needed for the same; — never got there, or {name} gained nothing. "
+            "Another: --baseline METHOD."
+        )
+    unranked = [title(unit) for unit in units if not report.comparability(unit).comparable]
+    if unranked:
+        notes.append(f"seconds made under different conditions, left out: {', '.join(unranked)}.")
+    return tuple(notes)

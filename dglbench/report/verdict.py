@@ -1,0 +1,80 @@
+"""The one sentence at the top of the page: which method should I use?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dglbench.report.leaderboard import Standing
+from dglbench.report.load import Report
+from dglbench.report.palette import style
+from dglbench.report.profiles import anytime_scores
+from dglbench.report.ranks import Ranking
+from dglbench.report.titles import listing, title
+from dglbench.words import percent
+
+__all__ = ["verdict"]
+
+
+def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[Standing]]) -> str:
+    """Say who decides best on average, who cannot be told apart from it, and who is soonest."""
+    if found is None:
+        return _one_setting(report, board)
+    lowest = found.mean_ranks[0]
+    best = [name for name in found.methods if found.rank(name) - lowest < 1e-9]
+    has = "has" if len(best) == 1 else "have"
+    sentence = (
+        f"Over {found.blocks.scope} {_names(best)} {has} the lowest mean rank by test regret, "
+        f"{lowest:.1f} of {len(found.methods)}"
+    )
+    alike = [
+        name
+        for name in found.methods
+        if name not in best and not any(found.differ(name, other) for other in best)
+    ]
+    if len(alike) + len(best) == len(found.methods) and alike:
+        sentence += ", though these settings are too few to tell any two methods apart"
+    elif alike:
+        it = "it" if len(best) == 1 else "them"
+        sentence += f" ({_names(alike)} cannot be told apart from {it})"
+    soonest = _soonest(report)
+    return f"{sentence}; {soonest}." if soonest else f"{sentence}."
+
+
+def _soonest(report: Report) -> str:
+    """Name the method with the best anytime score."""
+    scores, _ = anytime_scores(report)
+    means: dict[str, float] = {}
+    for method in report.methods:
+        known = [found[method] for found in scores.values() if method in found]
+        if known and len(known) == len(scores):
+            means[method] = sum(known) / len(known)
+    if len(means) < 2:
+        return ""
+    first = min(means, key=lambda name: means[name])
+    return (
+        f"for any given training time {style(first).label} held the lowest regret on average "
+        f"(anytime score {means[first]:.2f}; 0 is best, 1 the warm start)"
+    )
+
+
+def _one_setting(report: Report, board: Mapping[str, Sequence[Standing]]) -> str:
+    parts = []
+    for unit in report.units:
+        standings = board.get(unit.label)
+        if not standings:
+            continue
+        best = standings[0]
+        ties = [style(each.run.method).label for each in standings if each.ties_best]
+        words = (
+            f"On {title(unit)} {style(best.run.method).label} has the lowest test regret, "
+            f"{percent(best.run.test_regret)}"
+        )
+        if ties:
+            be = "is" if len(ties) == 1 else "are"
+            words += f" ({listing(ties)} {be} not distinguishable from it)"
+        parts.append(words)
+    return f"{'; '.join(parts[:3])}." if parts else "No run has finished."
+
+
+def _names(methods: Sequence[str]) -> str:
+    return listing([style(name).label for name in methods])

@@ -1,0 +1,87 @@
+"""A method on one setting of a sweep: which options are fixed, and which are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dglbench import options
+from dglbench.errors import OptionError, SweepError
+from dglbench.plugins import find_method
+from dglbench.sweep.wishes import Wishes
+from dglbench.task import Task, TaskSpec
+from dglbench.training.resolve import paper_options
+
+__all__ = ["DEFAULT_SEED", "MethodPlan", "method_plan"]
+
+DEFAULT_SEED = 25
+
+
+@dataclass(frozen=True)
+class MethodPlan:
+    """A method on one setting: what is fixed, and what is searched."""
+
+    name: str
+    fixed: Mapping[str, Any]
+    space: Mapping[str, Sequence[Any]]
+
+
+def method_plan(
+    task: Task,
+    settings: Any,
+    name: str,
+    wishes: Sequence[Wishes],
+    index: int,
+    entry: Mapping[str, Any],
+    search: str,
+) -> MethodPlan:
+    """Collect a method's options in rising order of precedence, and check them."""
+    choice = find_method(name)
+    known = {info.name for info in options.describe(choice.cls.Options)}
+    fixed: dict[str, Any] = {}
+    later: set[str] = set()  # what is given after the search space, and so takes its place
+    described = entry.get("space", {}).get(name)
+    for position, source in enumerate(wishes):
+        flat = {key: v for key, v in source.option.items() if not isinstance(v, Mapping)}
+        added = {key: value for key, value in flat.items() if key in known}
+        added |= source.option.get(name, {})
+        if described is None or position > index:
+            later |= set(added)
+        fixed |= added
+        if position == index:
+            own = entry.get("option", {}).get(name, {})
+            fixed |= own
+            later |= set(own) if described is None else set()
+    space: dict[str, list[Any]] = {}
+    if search != "none":
+        ranges = task.paper().get("search", {}) if described is None else described
+        for key, values in ranges.items():
+            if described is None and key not in known:
+                continue  # the task's table is for all methods; each takes what it has
+            if key not in later and key not in choice.from_name:
+                space[key] = _typed_values(choice.cls.Options, name, key, values)
+    for key in set(choice.from_name) & set(fixed):
+        raise OptionError(f"method {name} fixes {key} by its name; leave out {key}.")
+    selected = paper_options(task, TaskSpec(task.name, settings, DEFAULT_SEED), choice)
+    merged = {**selected, **fixed, **choice.from_name}
+    parsed = options.parse(choice.cls.Options, merged, owner=f"method {name}")
+    leave_out = {*choice.from_name, *space}
+    kept = {key: v for key, v in options.as_dict(parsed).items() if key not in leave_out}
+    return MethodPlan(name, kept, space)
+
+
+_typed: dict[tuple[type, str, str], Any] = {}
+
+
+def _typed_values(cls: type[Any], method: str, key: str, values: Any) -> list[Any]:
+    """Check the values to search; the same few are met in every setting, so keep them."""
+    if not isinstance(values, list) or not values:
+        raise SweepError(f"the search space of {method} needs a list of values for {key}.")
+    typed = []
+    for value in values:
+        if (cls, key, repr(value)) not in _typed:
+            parsed = options.parse(cls, {key: value}, owner=f"method {method}")
+            _typed[cls, key, repr(value)] = getattr(parsed, key)
+        typed.append(_typed[cls, key, repr(value)])
+    return list(dict.fromkeys(typed))

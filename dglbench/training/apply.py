@@ -1,0 +1,177 @@
+"""Use what a run learnt: its predictor with the selected weights, and exact decisions.
+
+::
+
+    trained = load_predictor(Path("results/mine-s0-dgl-1-0123456789ab"))
+    predictions = trained.predict(features)     # in the labels' shape and unit
+    decisions = trained.decide(predictions)     # (K, G, S), 0 or 1
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.data.checks import build_predictor, shape_words
+from dglbench.data.source import load_dataset, read_file
+from dglbench.errors import DatasetError, RunError
+from dglbench.plugins import find_task
+from dglbench.problem import Array, Problem
+from dglbench.runs.record import Identity, RunRecord
+from dglbench.runs.store import damage, read_record
+from dglbench.solvers import evaluation_solver
+from dglbench.task import Dataset, Task, TaskSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["TrainedPredictor", "load_predictor"]
+
+_WEIGHTS = "weights.pt"
+_PLACES = ("data", ".")
+"""Where a run's dataset file is looked for, by its content, from here and from the results."""
+
+
+@dataclass(frozen=True)
+class TrainedPredictor:
+    """A run's predictor, with the problem it was trained for."""
+
+    identity: Identity
+    task: Task
+    dataset: Dataset
+    """What the run was trained on."""
+    network: nn.Module
+
+    def predict(self, features: npt.ArrayLike) -> Array:
+        """Predict in the labels' shape and unit, from features of the training shape."""
+        import torch
+
+        given = np.array(features, dtype=np.float64)
+        wanted = self.dataset.features.shape[1:]
+        if wanted[-1] == 1 and given.shape[1:] == wanted[:-1]:
+            given = given[..., None]  # one feature each, written without its axis
+        if given.shape[1:] != wanted or not len(given):
+            raise DatasetError(
+                f"features have shape {shape_words(given.shape)}; this run was trained on "
+                f"(instances, {', '.join(map(str, wanted))})."
+            )
+        if not np.isfinite(given).all():
+            where = ", ".join(map(str, np.argwhere(~np.isfinite(given))[0]))
+            raise DatasetError(
+                f"features are NaN or infinite, first at features[{where}]; wanted finite numbers."
+            )
+        with torch.no_grad():
+            return np.asarray(self.network(torch.from_numpy(given)).numpy())
+
+    def decide(self, predictions: npt.ArrayLike, problem: Problem | None = None) -> Array:
+        """Return the exact decisions for predictions, (K, G, S), as 0 and 1.
+
+        ``problem`` is that of the new instances, where it is not the training's: see `vary`.
+        """
+        given = np.array(predictions, dtype=np.float64)
+        at = problem or self.dataset.problem
+        if at.instances not in (None, len(given)) or (at.varies and problem is None):
+            raise DatasetError(
+                "the capacities or options of this problem differ by instance; give b and mask of "
+                f"the {len(given)} new instances, one row each."
+            )
+        return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
+
+    def vary(self, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
+        """Return the problem with b (K, M) and mask (K, G, S) of new instances."""
+        base = self.task.problem(self.dataset.spec.settings, self.dataset.constants)
+        return base if b is None and mask is None else base.vary(b=b, mask=mask)
+
+
+def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredictor:
+    """Load a run's selected weights.
+
+    ``dataset`` is the file it was trained on; data of bundled tasks are generated again,
+    and a file under ``data/`` is found by its content.
+    """
+    import torch
+
+    record = _finished(folder)
+    identity = record.identity
+    task = find_task(identity.task)
+    trained_on = _dataset(identity, task, folder, dataset)
+    network = build_predictor(task, trained_on)
+    try:
+        network.load_state_dict(torch.load(folder / _WEIGHTS, weights_only=True))
+    except (RuntimeError, OSError, ValueError, KeyError) as error:
+        raise RunError(
+            f"the weights of {folder} do not fit the predictor of task {identity.task} as it is "
+            "now; train the run again with dglbench train --like."
+        ) from error
+    return TrainedPredictor(identity, task, trained_on, network.eval())
+
+
+def _finished(folder: Path) -> RunRecord:
+    try:
+        record = read_record(folder)
+        problem = damage(folder, record)
+    except (RunError, OSError) as error:
+        raise RunError(
+            f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
+            "results/mine-s0-dgl-1-0123456789ab."
+        ) from error
+    if problem:
+        raise RunError(f"{folder} cannot be used: {problem}; train it again.")
+    if not (folder / _WEIGHTS).is_file():
+        raise RunError(
+            f"{folder} has no weights: the run ended as {record.state}, or they were not kept; "
+            "train it again with dglbench train --like."
+        )
+    return record
+
+
+def _dataset(identity: Identity, task: Task, folder: Path, path: Path | None) -> Dataset:
+    settings = task.parse_settings(identity.settings)
+    spec = TaskSpec(task.name, settings, identity.seed)
+    if path is None and identity.data_digest is not None:
+        path = next(_with_content(identity.data_digest, folder), None)
+    if path is None:
+        if identity.task == "own":
+            raise RunError(
+                f"{folder} was trained on a dataset file that is not in data/ (content "
+                f"{str(identity.data_digest)[:12]}); give it with --trained-on."
+            )
+        return load_dataset(spec, identity.data_digest)
+    chosen = {name: identity.settings[name] for name in task.open_settings}
+    found = read_file(path, chosen)
+    by_content = identity.data_digest is not None
+    same = found.digest == identity.data_digest if by_content else found.dataset.spec == spec
+    if not same:
+        raise RunError(
+            f"{path} is not what {folder} was trained on (it holds {found.dataset.spec.full_name}, "
+            f"content {found.digest[:12]})."
+        )
+    return found.dataset
+
+
+def _with_content(digest: str, folder: Path) -> Iterator[Path]:
+    """Yield the dataset files nearby that say they hold this content."""
+    roots = dict.fromkeys((Path(), folder.parent, folder.parent.parent))
+    for root in roots:
+        for place in _PLACES:
+            for path in sorted((root / place).glob("*.parquet")):
+                if _says(path) == digest:
+                    yield path
+
+
+def _says(path: Path) -> Any:
+    """Return the digest in a dataset file's footer, unchecked: reading it comes after."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        return json.loads(metadata.get(b"dglbench", b"{}")).get("digest")
+    except (OSError, ValueError, AttributeError, pa.ArrowException):
+        return None

@@ -1,0 +1,61 @@
+"""docs/own-data.md, executed from top to bottom as a reader would."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent.parent / "docs" / "own-data.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def words_of(line, folder):
+    """Split a command as a shell does, with its one kind of wildcard."""
+    words: list[str] = []
+    for word in shlex.split(line):
+        found = sorted(folder.glob(word)) if "*" in word else []
+        words += [str(path.relative_to(folder)) for path in found] or [word]
+    return words
+
+
+def execute(blocks, folder):
+    shown, script = "", ""
+    for kind, text in blocks:
+        if kind == "python":
+            script += text
+            command = [sys.executable, "-W", "error", "-c", script]
+            subprocess.run(command, cwd=folder, check=True, timeout=300)
+        elif kind == "sh":
+            for line in text.splitlines():
+                words = words_of(line, folder)
+                assert words[0] == "dglbench"
+                done = subprocess.run(
+                    [sys.executable, "-m", *words],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=600,
+                )
+                assert done.returncode == 0, f"{line}\n{done.stderr}"
+                shown = done.stdout
+        else:
+            assert kind == "text"
+            assert text.strip() in " ".join(shown.split())
+    return shown
+
+
+def test_the_import_says_what_the_page_shows(tmp_path):
+    kinds = [kind for kind, _ in BLOCKS]
+    execute(BLOCKS[: kinds.index("text") + 1], tmp_path)
+    assert (tmp_path / "data" / "mine.parquet").is_file()
+
+
+@pytest.mark.slow
+def test_the_whole_page_runs_as_it_stands(tmp_path):
+    execute(BLOCKS, tmp_path)
+    assert (tmp_path / "plan.csv").read_text().startswith("instance,item,predicted,chosen")
+    assert len((tmp_path / "plan.csv").read_text().splitlines()) == 1 + 5 * 10
