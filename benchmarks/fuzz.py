@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from fuzz_cases import described
-from fuzz_runner import build_world, judge, run_case
+from fuzz_runner import build_world, built_once, judge, run_case
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     wanted = parser.parse_args()
     codes: Counter[str] = Counter()
     findings, slow, began = 0, [(0.0, "")], time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, built_once():
         world, scratch = Path(folder) / "world", Path(folder) / "scratch"
         world.mkdir()
         build_world(world)
@@ -47,7 +47,9 @@ def main() -> int:
             finding = judge(number, case, outcome)
             if finding:
                 findings += 1
-                print(f"\n{number}: {finding.why}\n  {finding.case!a}\n  {finding.err!a}", flush=True)
+                print(
+                    f"\n{number}: {finding.why}\n  {finding.case!a}\n  {finding.err!a}", flush=True
+                )
     count = ", ".join(f"{codes[code]} with exit code {code}" for code in sorted(codes))
     print(f"\n{len(numbers)} cases in {time.process_time() - began:.0f} s of CPU time: {count}")
     for seconds, what in sorted(slow, reverse=True)[:5]:

@@ -37,7 +37,7 @@ METHODS = (
 )  # fmt: skip
 FILES = (
     "results", "results/donor", "old", "empty", "file.txt", "missing", "data.parquet",
-    "sweep.toml", "broken.toml", ".", "file.txt/below", "deep/new/folder", "new.parquet",
+    "sweep.toml", "broken.toml", "mine.npz", "new.npz", "plugin.py", "broken.py", ".", "file.txt/below", "deep/new/folder", "new.parquet",
     "new.csv", "new.png", "new.html", "/proc/nope/x", "a" * 300, "\udcff", "", "~", "results/",
 )  # fmt: skip
 POOLS: dict[str, Sequence[str]] = {
@@ -47,7 +47,10 @@ POOLS: dict[str, Sequence[str]] = {
     "methods": (*METHODS, "two-stage,dgl-5", "spo,spo", ",", "two-stage,nope"),
     "baseline": METHODS,
     "seeds": ("1", "1-3", "3-1", "25,25", "0-99999999999", "-1", "a", ",", "1,,2", "1-", HUGE),
+    "train_seeds": ("1", "3-1", "-1", "a", ",", HUGE),
     "seed": ("0", "25", "-1", HUGE, "x", ""),
+    "read": ("features", "=", "A=per-item", "features=x", "x=per-item"),
+    "name": (*TASKS, "a/b", "../x", "."),
     "solver": ("ortools", "batched", "BATCHED", "gurobi", ""),
     "preset": ("paper", "quick", "PAPER", "nope", ""),
     "search": ("none", "nope", "", "FULL", "none", "nope", "", "halving"),
@@ -73,14 +76,21 @@ GOOD: dict[str, Sequence[str]] = {
     "format": ("md", "csv", "png"),
     "width": ("column", "3"),
     "like": ("results/donor", "old/run"),
-    "data": ("data.parquet",),
+    "trained": ("results/donor", "results/donor", "old/run"),
+    "data": ("data.parquet", "new.npz"),
+    "trained_on": ("data.parquet",),
+    "sources": ("mine.npz", "mine.npz", "new.npz"),
+    "plugin": ("plugin.py", "broken.py"),
+    "read": ("features=per-item", "labels=per-instance"),
+    "name": ("mine", "shifts"),
+    "train_seeds": ("0", "0-1"),
     "config": ("sweep.toml", "settings.toml"),
     "results": ("results", "old", "results/donor", "."),
     "claims_file": ("claims.toml",),
     "out": ("new", "results", "new.parquet"),
     "lr": ("0.1", "1e-9", "1e9", "1e300"),
 }
-FILE_OPTIONS = {"out", "data", "like", "config", "html", "claims_file", "plot", "results"}
+FILE_OPTIONS = {"sources", "trained", "trained_on", "plugin", "out", "data", "like", "config", "html", "claims_file", "plot", "results"}
 TINY = ("--set", "train=4", "--set", "val=2", "--set", "test=2")
 
 
@@ -179,7 +189,7 @@ def _assignment(rng: np.random.Generator, group: str) -> str:
 
 
 def _damaged_file(rng: np.random.Generator) -> Case:
-    return _pick(rng, (_damaged_run, _damaged_dataset, _damaged_toml))(rng)
+    return _pick(rng, (_damaged_run, _damaged_dataset, _damaged_toml, _odd_arrays))(rng)
 
 
 def _damaged_run(rng: np.random.Generator) -> Case:
@@ -218,11 +228,57 @@ def _damaged_dataset(rng: np.random.Generator) -> Case:
             ("generate", "matching-3", "--out", "data.parquet", *TINY),
             ("generate", "matching-3", "--out", "data.parquet", "--force", *TINY),
             ("train", "knapsack-24", "--set", "source=semo", *tail),
+            ("sweep", "--data", "data.parquet", "--methods", "spo", "--plan"),
+            ("apply", "results/donor", "--data", "data.parquet", "--out", "plan.csv"),
         ),
     )
     spoil = _pick(rng, (_spoil_bytes, _spoil_dataset))
     state = rng.bit_generator.state
     return Case(words, lambda root: spoil(_resumed(state), root / "data.parquet"))
+
+
+def _odd_arrays(rng: np.random.Generator) -> Case:
+    """Somebody's own arrays: of other shapes and types, not finite, missing, cut short."""
+    name, words = _pick(
+        rng,
+        (
+            ("mine.npz", ("import", "mine.npz")),
+            ("mine.npz", ("import", "mine.npz", "--in-order", "--json")),
+            ("new.npz", ("apply", "results/donor", "--data", "new.npz", "--out", "plan.csv")),
+        ),
+    )
+    spoil = _spoil_bytes if rng.random() < 0.3 else _spoil_arrays
+    state = rng.bit_generator.state
+    return Case(words, lambda root: spoil(_resumed(state), root / name))
+
+
+def _spoil_arrays(rng: np.random.Generator, path: Path) -> None:
+    arrays = dict(np.load(path))
+    name = _pick(rng, sorted(arrays))
+    array = arrays[name]
+    changes: tuple[Callable[[], Any], ...] = (
+        lambda: array[:-1],
+        lambda: array[..., None],
+        lambda: array.reshape(-1),
+        lambda: array.astype("float32"),
+        lambda: array.astype(str),
+        lambda: np.full(array.shape, np.nan),
+        lambda: np.full(array.shape, -1.0),
+        lambda: np.full(array.shape, 1e308),
+        lambda: np.zeros(array.shape),
+        lambda: np.empty((0, *array.shape[1:])),
+        lambda: array * 1j,
+        lambda: np.array(3.0),
+        lambda: np.array([{}], dtype=object),
+    )
+    if rng.random() < 0.1:
+        del arrays[name]
+    else:
+        arrays[name] = _pick(rng, changes)()
+    if rng.random() < 0.2:
+        extra = _pick(rng, ("mask", "split", "sense", "groups", "equality", "other"))
+        arrays[extra] = _pick(rng, (np.zeros(3), np.array("x"), np.ones(2)))
+    np.savez(path, **arrays)
 
 
 def _damaged_toml(rng: np.random.Generator) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -14,9 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from fuzz_cases import Case, described, make_case
 
-__all__ = ["Finding", "Outcome", "build_world", "judge", "run_case"]
+from dglbench.cli import app
+from dglbench.streams import stream
+
+__all__ = ["Finding", "Outcome", "build_world", "built_once", "judge", "run_case"]
 
 TIMEOUT_S = 120
 REFERENCE = Path(__file__).parent.parent / "results/reference/tuned/runs"
@@ -65,12 +70,37 @@ def build_world(root: Path) -> None:
     donor = next((root / "results").glob("*dgl-1*"))
     shutil.copytree(donor, root / "results" / "donor")
     shutil.copytree(next(REFERENCE.glob("knapsack-24-*-dgl-1-*")), root / "old" / "run")
+    rng = stream(1, "fuzz", "arrays")
+    use = rng.integers(1, 6, size=(2, 5))
+    np.savez(
+        root / "mine.npz",
+        features=rng.normal(size=(12, 5, 2)),
+        labels=rng.normal(size=(12, 5)),
+        A=use,
+        b=0.4 * use.sum(axis=1),
+    )
+    with np.load(root / "mine.npz") as arrays:
+        np.savez(root / "new.npz", features=arrays["features"][:2])
+    (root / "plugin.py").write_text("from dglbench.task import Task\n")
+    (root / "broken.py").write_text("raise OSError('no')\n")
     (root / "empty").mkdir()
     (root / "file.txt").write_text("nothing\n")
     (root / "broken.toml").write_text("methods = [\n")
     (root / "sweep.toml").write_text(SETTINGS.partition("[[")[0] + 'tasks = ["matching-3"]\n')
     (root / "settings.toml").write_text(SETTINGS)
     shutil.copy(CLAIMS, root / "claims.toml")
+
+
+@contextlib.contextmanager
+def built_once() -> Iterator[None]:
+    """Build the program's parser once: thousands of times it would cost more than the commands."""
+    make, load = app.get_command, app._LazyGroup._load
+    app.get_command = functools.cache(make)
+    app._LazyGroup._load = functools.cache(load)
+    try:
+        yield
+    finally:
+        app.get_command, app._LazyGroup._load = make, load
 
 
 def run_case(world: Path, scratch: Path, seed: int, number: int) -> tuple[Case, Outcome]:

@@ -72,8 +72,11 @@ def _tidy(param: Any) -> None:
     """Show an option as its reader needs it: a flag takes no value, a default is no markup."""
     if getattr(param, "is_flag", False):
         param.metavar = ""
-    if getattr(param, "help", None):
-        param.help = param.help.replace("[default", r"\[default")
+        return
+    told = getattr(param, "help", None) or ""
+    if param.param_type_name == "option" and param.default is None and not param.required:
+        told = told if "[default" in told else f"{told}  [default: none]"
+    param.help = told.replace("[default", r"\[default")
 
 
 class _Command(TyperCommand):

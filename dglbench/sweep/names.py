@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dglbench import options
-from dglbench.errors import DglbenchError
+from dglbench.errors import DglbenchError, SweepError
 from dglbench.plugins import find_method, find_setting
 from dglbench.sweep.wishes import Wishes
 from dglbench.task import Task
@@ -68,8 +68,14 @@ def _owners(table: Mapping[str, Any], known: Callable[[str], str]) -> dict[str, 
     renamed: dict[str, Any] = {}
     for owner, value in table.items():
         try:
-            name = known(owner) if isinstance(value, Mapping) else owner
+            name = known(owner)
         except DglbenchError:
-            name = owner
+            name = owner  # a setting or option for all, or nothing that is known here
+        else:
+            if not isinstance(value, Mapping):
+                raise SweepError(
+                    f"{owner} names a task or method, so what it is given must be a table of names "
+                    f"and values, got {value!r}; write for example {owner} = {{ name = 1 }}."
+                )
         renamed[name] = value
     return renamed
