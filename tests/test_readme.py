@@ -37,7 +37,7 @@ def plugin_path(tmp_path_factory):
     return write_plugin(
         tmp_path_factory.mktemp("plugins"),
         "examples",
-        {"offers": task, "perturbed": method},
+        {"coupons": task, "perturbed": method},
         {group.removeprefix("dglbench."): entries for group, entries in points.items()},
     )
 
