@@ -17,7 +17,7 @@ import numpy as np
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.ortools_cpsat import CpSatRule
+from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
 from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
 from dglbench.structure.matrices import pick_one
@@ -213,13 +213,14 @@ class OrtoolsSolver(Solver):
         if self.problem.is_integral:
             return IntegralRule(self.problem)
         if CpSatRule.fits(self.problem):
-            return CpSatRule(self.problem, self._multipliers)
+            return CpSatRule(self.problem, self._relaxed)
         return MipRule(self.problem)
 
-    def _multipliers(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
-        """(M,): duals of one instance's relaxation, of the right sign."""
-        duals = self._relaxation.solve(values, b, mask, instance).duals
-        return np.where(self.problem.equality, duals, np.maximum(duals, 0.0))
+    def _relaxed(self, values: Array, b: Array, mask: Mask, instance: int) -> Relaxed:
+        vertex = self._relaxation.solve(values, b, mask, instance)
+        equality = self.problem.equality
+        duals = np.where(equality, vertex.duals, np.maximum(vertex.duals, 0.0))
+        return Relaxed(vertex.x.reshape(values.shape), duals)
 
     def _vertices(self, values: Array, at: Problem) -> Iterator[Vertex]:
         for instance, (coefficients, b, mask) in enumerate(_one_by_one(values, at)):

@@ -12,6 +12,7 @@ asked once more, about those.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from dglbench.problem import Array, Mask, Problem
 from dglbench.problem_checks import allowance
 from dglbench.solvers.ortools_integer import IntegerRule, rounding_share, to_integers
 
-__all__ = ["CpSatRule", "whole_rows"]
+__all__ = ["CpSatRule", "Relaxed", "whole_rows"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -36,6 +37,15 @@ SAME = 1e-9
 # Rows whose use is written with up to four decimals are whole numbers after scaling.
 DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 MOST_UNITS = 2.0**40
+
+
+class Relaxed(NamedTuple):
+    """An optimum of one instance's relaxation."""
+
+    x: Array
+    """(G, S)"""
+    duals: Array
+    """(M,): of the right sign."""
 
 
 class _Rows(NamedTuple):
@@ -58,12 +68,12 @@ class CpSatRule(IntegerRule):
     def __init__(
         self,
         problem: Problem,
-        duals: Callable[[Array, Array, Mask, int], Array],
+        relax: Callable[[Array, Array, Mask, int], Relaxed],
     ) -> None:
         rows = whole_rows(problem)
         if rows is None:
             raise SolverError("CP-SAT needs rows that are whole numbers.")
-        self._rows, self._problem, self._duals = rows, problem, duals
+        self._rows, self._problem, self._relax = rows, problem, relax
         # Twice: once for accepting a value as good as U, once for options of no loss.
         self.error = rounding_share(problem.groups, LARGEST_COST) + 2 * problem.groups * SAME
 
@@ -74,7 +84,9 @@ class CpSatRule(IntegerRule):
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
         """See `IntegerRule.choose`."""
-        duals = self._duals(values, b, mask, instance)
+        x, duals = self._relax(values, b, mask, instance)
+        if self._is_whole(x, b):
+            return np.rint(x)
         reduced = np.where(mask, values - self._problem.prices(duals[None])[0], -np.inf)
         best = reduced.max(axis=1, keepdims=True)
         loss = best - reduced
@@ -100,6 +112,15 @@ class CpSatRule(IntegerRule):
                 left = loss[mask & (loss > within)]
                 within = float(np.quantile(left, 0.5, method="higher"))
 
+    def _is_whole(self, x: Array, b: Array) -> bool:
+        """Whether an optimum of the relaxation is a choice of one option a group already."""
+        near = np.rint(x)
+        if np.abs(x - near).max() > 1e-6:
+            return False
+        over = self._problem.usage(near[None])[0] - b
+        off = np.where(self._problem.equality, np.abs(over), over)
+        return bool((near.sum(axis=1) == 1).all() and (off <= allowance(b)).all())
+
     def _search(self, values: Array, b: Array, allowed: Mask) -> Array | None:
         """Return the best choice among allowed options, or None if none meets the rows."""
         from ortools.sat.python import cp_model
@@ -111,7 +132,7 @@ class CpSatRule(IntegerRule):
         starts = np.searchsorted(group, np.arange(len(allowed) + 1))
         if (np.diff(starts) == 0).any():
             return None
-        for first, last in zip(starts[:-1], starts[1:], strict=True):
+        for first, last in itertools.pairwise(starts.tolist()):
             model.add_exactly_one(x[first:last])
         rows = self._rows.matrix[:, flat]
         room = b * self._rows.factor

@@ -1,4 +1,4 @@
-"""The linear predictors that several tasks share, apart from them so that listing needs no torch."""
+"""Linear predictors that several tasks share, apart from them so that listing needs no torch."""
 
 import torch
 from torch import Tensor, nn
@@ -47,9 +47,7 @@ class SharedLinear(_Standardised):
     With ``hidden`` a layer of so many ReLU units stands between, and the model is linear no more.
     """
 
-    def __init__(
-        self, mean: Array, spread: Array, hidden: int = 0, level: float = 0.0
-    ) -> None:
+    def __init__(self, mean: Array, spread: Array, hidden: int = 0, level: float = 0.0) -> None:
         super().__init__(mean, spread)
         last = nn.Linear(hidden or len(mean), 1, dtype=torch.float64)
         nn.init.constant_(last.bias, level)

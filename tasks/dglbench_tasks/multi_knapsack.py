@@ -34,9 +34,7 @@ class MultiKnapsackSettings:
     degree: Annotated[
         int, Ge(1), Doc("degree of the polynomial; beyond 1 a linear predictor cannot fit it")
     ] = 6
-    noise: Annotated[
-        float, Ge(0), Le(1), Doc("values are multiplied by 1 ± this, uniformly")
-    ] = 0.5
+    noise: Annotated[float, Ge(0), Le(1), Doc("values are multiplied by 1 ± this, uniformly")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
     val: Annotated[int, Ge(1), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 200

@@ -36,9 +36,7 @@ class OffersSettings:
     strength: Annotated[
         float, Ge(0), Doc("how much the response depends on the features, on the logit scale")
     ] = 1.5
-    noise: Annotated[
-        float, Ge(0), Doc("standard deviation of noise on the response's logit")
-    ] = 0.5
+    noise: Annotated[float, Ge(0), Doc("standard deviation of noise on the response's logit")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
     val: Annotated[int, Ge(1), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 200

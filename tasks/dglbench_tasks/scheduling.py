@@ -56,9 +56,7 @@ class SchedulingSettings:
                     "the survey's loads come with their machines and 48 slots, so machines and "
                     "slots cannot be set; use load=drawn to vary them."
                 )
-        if self.source == "semo" and (
-            self.slots != SURVEY_SLOTS or sum(self.sizes) != SEMO_DAYS
-        ):
+        if self.source == "semo" and (self.slots != SURVEY_SLOTS or sum(self.sizes) != SEMO_DAYS):
             raise ValueError(
                 f"source=semo has {SEMO_DAYS} days of {SURVEY_SLOTS} slots, so train + val + test "
                 f"must be {SEMO_DAYS} and slots {SURVEY_SLOTS}, got {sum(self.sizes)} and "

@@ -33,9 +33,7 @@ class ShortestPathSettings:
     degree: Annotated[
         int, Ge(1), Doc("degree of the polynomial; beyond 1 a linear predictor cannot fit it")
     ] = 6
-    noise: Annotated[
-        float, Ge(0), Le(1), Doc("costs are multiplied by 1 ± this, uniformly")
-    ] = 0.5
+    noise: Annotated[float, Ge(0), Le(1), Doc("costs are multiplied by 1 ± this, uniformly")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 1000
     val: Annotated[int, Ge(1), Doc("validation instances")] = 250
     test: Annotated[int, Ge(1), Doc("test instances")] = 1000

@@ -36,9 +36,7 @@ class TransportSettings:
     degree: Annotated[
         int, Ge(1), Doc("degree of the polynomial; beyond 1 the predictor cannot fit it")
     ] = 4
-    noise: Annotated[
-        float, Ge(0), Le(1), Doc("costs are multiplied by 1 ± this, uniformly")
-    ] = 0.5
+    noise: Annotated[float, Ge(0), Le(1), Doc("costs are multiplied by 1 ± this, uniformly")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
     val: Annotated[int, Ge(1), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 200
@@ -107,9 +105,7 @@ class Transport(Task):
 
     def problem(self, settings: TransportSettings, constants: Mapping[str, Any]) -> Problem:
         """Build the rows that count arrivals."""
-        return Problem.assignment(
-            settings.n, constants["demand"], exactly=True, sense="minimise"
-        )
+        return Problem.assignment(settings.n, constants["demand"], exactly=True, sense="minimise")
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the model that knows lengths and learns how busy destinations are."""
@@ -118,9 +114,7 @@ class Transport(Task):
         mean, spread = dataset.standardiser
         destinations = np.asarray(dataset.constants["destinations"])
         train = dataset.rows("train")
-        lengths = np.linalg.norm(
-            dataset.features[train][:, :, None, :2] - destinations, axis=-1
-        )
+        lengths = np.linalg.norm(dataset.features[train][:, :, None, :2] - destinations, axis=-1)
         level = float(dataset.labels[train].mean() / lengths.mean())
         return TravelModel(mean[2:], spread[2:], destinations, level)
 

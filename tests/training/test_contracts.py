@@ -12,7 +12,7 @@ from dglbench.runs import schemas
 from dglbench.training.evaluation import load_data
 from dglbench.training.warm_start import fresh_predictor
 
-from .helpers import METHODS, TASKS, make_spec, refusal, run, served
+from .helpers import METHODS, TASKS, make_spec, run, served
 
 EPOCHS = 10
 
