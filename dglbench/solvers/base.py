@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 import numpy as np
 
@@ -103,7 +105,10 @@ class Solver(SolverFamily):
 
     @abstractmethod
     def _decide(self, values: Array, at: Problem) -> Array:
-        """Answer for checked values; ``at`` is the problem of just these instances."""
+        """Answer for checked values; ``at`` is the problem of just these instances.
+
+        A solver for problems that all instances share may leave ``at`` out.
+        """
 
     @abstractmethod
     def _relax(self, values: Array, at: Problem) -> Array: ...
@@ -114,7 +119,7 @@ class Solver(SolverFamily):
     def _answer(self, question: Any, values: Any, rows: Any) -> Any:
         if isinstance(values, np.ndarray):
             at = self._instances(values, rows)
-            return question(self._checked(values, at), at)
+            return self._ask(question, self._checked(values, at), at)
         import torch
 
         if not isinstance(values, torch.Tensor):
@@ -124,8 +129,21 @@ class Solver(SolverFamily):
             )
         plain = values.detach().cpu().numpy()
         at = self._instances(plain, rows)
-        answer = question(self._checked(plain, at), at)
+        answer = self._ask(question, self._checked(plain, at), at)
         return torch.from_numpy(answer).to(device=values.device, dtype=values.dtype)
+
+    @staticmethod
+    def _ask(question: Any, values: Array, at: Problem) -> Array:
+        """Hand the instances on, unless the solver's answers take values alone, as in 0.1."""
+        if _takes_instances(question.__func__):
+            return cast(Array, question(values, at))
+        if at.varies:
+            raise SolverError(
+                f"{type(question.__self__).__name__} answers for instances that share b and the "
+                "mask; give its answers a second argument, the problem of the instances asked "
+                "about, or use the ortools solver."
+            )
+        return cast(Array, question(values))
 
     def _instances(self, values: Array, rows: Any) -> Problem:
         """Return the problem of the instances asked about."""
@@ -158,3 +176,9 @@ class Solver(SolverFamily):
             raise SolverError(f"instance {instance} has NaN or infinite coefficients.")
         # Padding must never win, whatever a caller left there.
         return np.where(at.mask, values, 0.0).astype(np.float64, copy=False)
+
+
+@cache  # a look at a signature takes longer than a small batch
+def _takes_instances(answer: Any) -> bool:
+    """Whether an answer takes the problem of its instances beside self and the values."""
+    return len(inspect.signature(answer).parameters) > 2

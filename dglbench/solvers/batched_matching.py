@@ -13,7 +13,7 @@ import numpy as np
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
 from dglbench.solvers.matching_centre import central_prices
-from dglbench.solvers.matching_relocation import Indices, head_count, match
+from dglbench.solvers.matching_relocation import Indices, Matching, head_count, match
 
 __all__ = ["BatchedMatching"]
 
@@ -77,7 +77,10 @@ class BatchedMatching(Solver):
         x = np.zeros(values.shape)
         for chunk in self._chunks(values, at):
             place = chunk.places[match(chunk.utilities, chunk.rooms).place]
-            x[chunk.rows[:, None], np.arange(at.groups)[None, :], place] = 1.0
+            part = x[chunk.rows]  # a view where rows are a slice
+            np.put_along_axis(part, place[:, :, None], 1.0, axis=2)
+            if not isinstance(chunk.rows, slice):
+                x[chunk.rows] = part
         return x
 
     def _relax(self, values: Array, at: Problem) -> Array:
@@ -87,30 +90,39 @@ class BatchedMatching(Solver):
         duals = np.zeros((len(values), at.rows))
         for chunk in self._chunks(values, at):
             found = match(chunk.utilities, chunk.rooms)
-            prices = np.zeros(found.prices.shape)
-            # What absent individuals do bounds no price.
-            kept = slice(0, len(chunk.places) - chunk.has_absent)
-            rooms = np.broadcast_to(chunk.rooms, prices.shape)[:, kept]
-            heads = head_count(found.place, len(chunk.places))[:, kept]
-            full = (rooms.sum(axis=1) == heads.sum(axis=1)) & chunk.has_no_outside
-            for fit in (False, True):
-                some = np.flatnonzero(full == fit)
-                if some.size and kept.stop:
-                    prices[some, kept] = central_prices(
-                        found.prices[some, kept],
-                        found.gaps[some, kept, kept],
-                        (heads < rooms)[some],
-                        fit,
-                    )
-            rows = chunk.places[chunk.places < at.rows]
-            duals[chunk.rows[:, None], rows[None, :]] = prices[:, : len(rows)]
+            prices = self._central(chunk, found)
+            part = duals[chunk.rows]
+            priced = chunk.places[chunk.places < at.rows]
+            part[:, priced] = prices[:, : len(priced)]
             if chunk.closed.size:
                 score = chunk.utilities - prices[:, :, None]
                 attained = np.take_along_axis(score, found.place[:, None, :], axis=1)[:, 0]
                 mask = None if at.mask.ndim == 2 else at.mask[chunk.rows]
-                deterring = _deterring(values[chunk.rows], mask, attained, chunk.closed)
-                duals[chunk.rows[:, None], chunk.closed[None, :]] = deterring
+                part[:, chunk.closed] = _deterring(values[chunk.rows], mask, attained, chunk.closed)
+            duals[chunk.rows] = part
         return duals
+
+    @staticmethod
+    def _central(chunk: _Chunk, found: Matching) -> Array:
+        """Move the prices of all places to the centre, (K, L)."""
+        # What absent individuals do bounds no price.
+        kept = slice(0, len(chunk.places) - chunk.has_absent)
+        rooms = chunk.rooms[..., kept]
+        heads = head_count(found.place, len(chunk.places))[:, kept]
+        full = (rooms.sum(axis=-1) == heads.sum(axis=1)) & chunk.has_no_outside
+        prices = np.zeros(found.prices.shape)
+        for fit in (False, True):
+            some = full == fit
+            if not (some.any() and kept.stop):
+                continue
+            some = slice(None) if some.all() else np.flatnonzero(some)
+            prices[some, kept] = central_prices(
+                found.prices[some, kept],
+                found.gaps[some, kept, kept],
+                heads[some] < (rooms if rooms.ndim == 1 else rooms[some]),
+                fit,
+            )
+        return prices
 
     def _chunks(self, values: Array, at: Problem) -> Iterator[_Chunk]:
         """Cut the batch into parts whose open locations are the same, utilities as (K, L, n)."""
@@ -119,14 +131,16 @@ class BatchedMatching(Solver):
         rooms = np.minimum(at.b, at.groups + 1).astype(np.intp)
         has_absent = at.mask.ndim == 3 and at.rows < at.options and _is_absence(self.problem)
         step = max(1, CHUNK_NUMBERS // at.size)
-        for rows, is_open in _alike(rooms > 0, len(values)):
+        for rows, is_open in _alike(rooms > 0):
             open_, closed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
             places = np.concatenate([open_, outside])
-            for start in range(0, len(rows), step):
-                part = rows[start : start + step]
+            everywhere = len(places) == at.options
+            for start in range(0, len(values) if rows is None else len(rows), step):
+                part = slice(start, start + step) if rows is None else rows[start : start + step]
                 room = rooms[open_] if rooms.ndim == 1 else rooms[part][:, open_]
                 unlimited = np.full((*room.shape[:-1], len(outside)), at.groups + 1, dtype=np.intp)
-                utilities = values[part][:, :, places].transpose(0, 2, 1)
+                chosen = values[part] if everywhere else values[part][:, :, places]
+                utilities = chosen.transpose(0, 2, 1)
                 if at.mask.ndim == 3:
                     exists = at.mask[part][:, :, places].transpose(0, 2, 1)
                     utilities = np.where(exists, utilities, -np.inf)
@@ -144,8 +158,8 @@ class BatchedMatching(Solver):
 class _Chunk(NamedTuple):
     """Instances that are solved together."""
 
-    rows: Indices
-    """(K,): where they are in the batch."""
+    rows: slice | Indices
+    """Where they are in the batch."""
     utilities: Array
     """(K, L, n): of the places that have room, −∞ where one may not go."""
     rooms: Indices
@@ -178,10 +192,10 @@ def _is_absence(problem: Problem) -> bool:
     )
 
 
-def _alike(is_open: Mask, count: int) -> Iterator[tuple[Indices, Mask]]:
-    """Yield instances together whose locations with room are the same."""
+def _alike(is_open: Mask) -> Iterator[tuple[Indices | None, Mask]]:
+    """Yield instances together whose locations with room are the same; None for all of them."""
     if is_open.ndim == 1:
-        yield np.arange(count), is_open
+        yield None, is_open
         return
     patterns, which = np.unique(is_open, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):

@@ -69,11 +69,11 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
     if locations == 1:
         return prices
     score = utilities.copy()
+    shared = rooms.ndim == 1
     for _ in range(SWEEPS):
         settled = True
-        for j in range(locations):
-            room = rooms[..., j]
-            if (room >= n).all():
+        for j, room in enumerate(rooms.tolist() if shared else rooms.T):
+            if (room >= n) if shared else (room >= n).all():
                 continue
             others = np.delete(np.arange(locations), j)
             rival = score[:, others[0]].copy()
@@ -85,20 +85,18 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
                 continue
             settled = False
             # Halfway between the last who stays and the first who leaves.
-            prices[over, j] += 0.5 * _around(
-                eagerness[over], room if room.ndim == 0 else room[over]
-            )
+            prices[over, j] += 0.5 * _around(eagerness[over], room if shared else room[over])
             score[over, j] = utilities[over, j] - prices[over, j, None]
         if settled:
             break
     return prices
 
 
-def _around(eagerness: Array, room: Indices) -> Array:
+def _around(eagerness: Array, room: int | Indices) -> Array:
     """Return the sum of the room-th and the next largest number of each row."""
     n = eagerness.shape[1]
-    if room.ndim == 0:
-        last = n - int(room)
+    if isinstance(room, int):
+        last = n - room
         ranked = np.partition(eagerness, (last - 1, last), axis=1)
         both: Array = ranked[:, last - 1] + ranked[:, last]
         return both
@@ -142,13 +140,13 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
     """
     place, prices, gaps = found
     heads = head_count(place, rooms.shape[-1])
-    rooms = np.broadcast_to(rooms, heads.shape)
     active = np.flatnonzero((heads > rooms).any(axis=1))
     while active.size:
         price = prices[active]
+        room = rooms if rooms.ndim == 1 else rooms[active]
         lengths = np.maximum(gaps[active] - price[:, :, None] + price[:, None, :], 0.0)
-        distance, before = _shortest_paths(lengths, heads[active] > rooms[active])
-        to_room = np.where(heads[active] < rooms[active], distance, np.inf)
+        distance, before = _shortest_paths(lengths, heads[active] > room)
+        to_room = np.where(heads[active] < room, distance, np.inf)
         target = to_room.argmin(axis=1)
         reach = to_room.min(axis=1)[:, None]
         prices[active] = price + (reach - np.minimum(distance, reach))
@@ -173,7 +171,7 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
         heads[active, source] -= 1
         locations, instances = np.concatenate(touched), np.concatenate(touched_in)
         gaps[instances, locations] = _gaps_from(utilities, place, instances, locations)
-        active = active[(heads[active] > rooms[active]).any(axis=1)]
+        active = active[(heads[active] > room).any(axis=1)]
 
 
 def _shortest_paths(lengths: Array, sources: Mask) -> tuple[Array, Indices]:

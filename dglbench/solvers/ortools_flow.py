@@ -6,7 +6,8 @@ for each instance. Costs are scaled to integers; see `dglbench.solvers.ortools_i
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,18 +27,42 @@ def _largest_cost(nodes: int) -> float:
     return float(2.0 ** (61 - 2 * int(np.ceil(np.log2(nodes + 1)))))
 
 
-def _flows(
-    tails: Any, heads: Any, room: Integers, costs: Integers, supplies: Integers, wanted: Any
-) -> tuple[Any, str]:
-    """Return the flow on the ``wanted`` arcs and how the solver ended."""
+@cache
+def _network() -> Any:
     from ortools.graph.python import min_cost_flow
 
-    network: Any = min_cost_flow.SimpleMinCostFlow()
+    return min_cost_flow.SimpleMinCostFlow
+
+
+def _flows(
+    tails: Any,
+    heads: Any,
+    room: Integers,
+    costs: Integers,
+    nodes: Any,
+    supplies: Integers,
+    wanted: Any,
+) -> tuple[Any, str]:
+    """Return the flow on the ``wanted`` arcs and how the solver ended."""
+    network: Any = _network()()
     network.add_arcs_with_capacity_and_unit_cost(tails, heads, room, costs)
-    network.set_nodes_supplies(np.arange(len(supplies), dtype=np.int32), supplies)
+    network.set_nodes_supplies(nodes, supplies)
     status = network.solve()
     optimal = status == network.OPTIMAL
     return (network.flows(wanted) if optimal else None), status.name
+
+
+class _Limits(NamedTuple):
+    """What b and mask make of the network; kept while they stay the same."""
+
+    b: Array
+    mask: Mask
+    exists: Array
+    """1 where an arc from individual to place is open, 0 elsewhere."""
+    room: Integers
+    nodes: Any
+    """Those that send or take in flow, with their supplies."""
+    supplies: Integers
 
 
 class FlowRule(IntegerRule):
@@ -54,12 +79,13 @@ class FlowRule(IntegerRule):
         individual, location = np.nonzero(problem.ever)
         sink = groups + options
         places = groups + np.arange(options)
-        self._individual, self._location = individual, location
+        self._places = individual * options + location
         self._tails = np.concatenate([individual, places]).astype(np.int32)
         self._heads = np.concatenate([groups + location, np.full(options, sink)]).astype(np.int32)
         self._arcs = np.arange(len(individual), dtype=np.int32)
         self._largest_cost = _largest_cost(sink + 1)
         self.error = rounding_share(groups, self._largest_cost)
+        self._limits: _Limits | None = None
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -68,26 +94,15 @@ class FlowRule(IntegerRule):
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
         """See `IntegerRule.choose`."""
-        groups, options = values.shape
+        if self._limits is None or b is not self._limits.b or mask is not self._limits.mask:
+            self._limits = self._limited(b, mask)
+        limits = self._limits
         best = np.where(mask, values, -np.inf).max(axis=1, keepdims=True)
-        exists = mask[self._individual, self._location]
-        loss = np.where(exists, (best - values)[self._individual, self._location], 0.0)
+        loss = (best - values).take(self._places) * limits.exists
         costs = np.zeros(len(self._tails), dtype=np.int64)
         costs[: len(loss)] = to_integers(loss, self._largest_cost)
-        room = np.full(options, groups, dtype=np.int64)
-        room[: self._rows] = np.where(self._equality, 0, np.minimum(b, groups))
-        demand = np.zeros(options, dtype=np.int64)
-        demand[: self._rows] = np.where(self._equality, b, 0)
-        supplies = np.concatenate(
-            [np.ones(groups, dtype=np.int64), -demand, [int(demand.sum()) - groups]]
-        )
         flow, status = _flows(
-            self._tails,
-            self._heads,
-            np.concatenate([exists.astype(np.int64), room]),
-            costs,
-            supplies,
-            self._arcs,
+            self._tails, self._heads, limits.room, costs, limits.nodes, limits.supplies, self._arcs
         )
         if flow is None:
             raise SolverError(
@@ -95,8 +110,27 @@ class FlowRule(IntegerRule):
                 "check that the capacities fit all individuals where they may go."
             )
         x = np.zeros(values.shape)
-        x[self._individual, self._location] = flow
+        x.ravel()[self._places] = flow
         return x
+
+    def _limited(self, b: Array, mask: Mask) -> _Limits:
+        groups, options = mask.shape
+        exists = mask.take(self._places)
+        room = np.full(options, groups, dtype=np.int64)
+        room[: self._rows] = np.where(self._equality, 0, np.minimum(b, groups))
+        demand = np.zeros(options, dtype=np.int64)
+        demand[: self._rows] = np.where(self._equality, b, 0)
+        sent = np.ones(groups, dtype=np.int64)
+        supplies = np.concatenate([sent, -demand, [int(demand.sum()) - groups]])
+        nodes = np.flatnonzero(supplies)
+        return _Limits(
+            b,
+            mask,
+            exists.astype(np.float64),
+            np.concatenate([exists.astype(np.int64), room]),
+            nodes.astype(np.int32),
+            supplies[nodes],
+        )
 
 
 class PathRule(IntegerRule):
@@ -118,9 +152,8 @@ class PathRule(IntegerRule):
         # in use, sinks no exit.
         self._tails = np.concatenate([tail, nodes + inner]).astype(np.int32)
         self._heads = np.concatenate([nodes + head, inner]).astype(np.int32)
-        self._supplies = np.zeros(2 * nodes, dtype=np.int64)
-        self._supplies[paths.source] = 1
-        self._supplies[nodes + paths.sink] = -1
+        self._ends = np.array([paths.source, nodes + paths.sink], dtype=np.int32)
+        self._supplies = np.array([1, -1], dtype=np.int64)
         self._wanted = np.arange(len(self._edges), dtype=np.int32)
         self._largest_cost = _largest_cost(2 * nodes)
         # Costs are scaled by the largest |value|, at most twice the largest difference.
@@ -142,7 +175,9 @@ class PathRule(IntegerRule):
         costs = to_integers(np.concatenate([-values.ravel()[option], visits]), self._largest_cost)
         room = np.ones(len(costs), dtype=np.int64)
         room[: len(option)] = mask.ravel()[option]
-        flow, status = _flows(self._tails, self._heads, room, costs, self._supplies, self._wanted)
+        flow, status = _flows(
+            self._tails, self._heads, room, costs, self._ends, self._supplies, self._wanted
+        )
         if flow is None:
             raise SolverError(
                 f"instance {instance}: min-cost flow ended {status}, not OPTIMAL; "

@@ -61,6 +61,8 @@ class KnapsackRule(IntegerRule):
         weights = take_weights(problem).astype(np.int64)
         self._unit, self._total = _unit(weights), int(weights.sum())
         self._weights = weights // self._unit
+        self._b: Array | None = None
+        self._capacity = 0
         # Reductions cost more than they save: the dynamic programme is linear in the items.
         self._solver: Any = knapsack_solver.KnapsackSolver(
             knapsack_solver.SolverType.KNAPSACK_DIVIDE_AND_CONQUER_SOLVER, "knapsack"
@@ -77,8 +79,10 @@ class KnapsackRule(IntegerRule):
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
         """See `IntegerRule.choose`."""
-        capacity = int(capacity_units(b[:1], self._unit, self._total)[0])
-        gain = np.where(mask[:, 0], values[:, 0] - values[:, 1], 0.0)
+        if b is not self._b:
+            self._b, self._capacity = b, int(capacity_units(b, self._unit, self._total)[0])
+        capacity = self._capacity
+        gain = (values[:, 0] - values[:, 1]) * mask[:, 0]
         take = (gain > 0) & (self._weights == 0)
         open_items = np.flatnonzero((gain > 0) & (self._weights > 0))
         weights = self._weights[open_items]

@@ -11,6 +11,9 @@ from dglbench.structure.base import Array, Structure
 
 __all__ = ["TakeLeave"]
 
+_TAKE = np.array([1.0, 0.0])
+"""What *take* and *leave* pay of the price of an item."""
+
 
 class TakeLeave(Structure):
     """Groups of *take* (option 0, uses w_mi) and *leave* (option 1, uses nothing).
@@ -41,6 +44,12 @@ class TakeLeave(Structure):
 
         return torch.tensor(self.weights)
 
+    @cached_property
+    def _take(self) -> Any:
+        import torch
+
+        return torch.tensor(_TAKE)
+
     def usage(self, x: Any) -> Any:
         """See `Structure.usage`."""
         weights = self.weights if isinstance(x, np.ndarray) else self._tensor.to(x)
@@ -49,12 +58,8 @@ class TakeLeave(Structure):
     def prices(self, duals: Any) -> Any:
         """See `Structure.prices`."""
         if isinstance(duals, np.ndarray):
-            take = duals @ self.weights
-            return np.stack([take, np.zeros_like(take)], axis=-1)
-        import torch
-
-        take = duals @ self._tensor.to(duals)
-        return torch.stack([take, torch.zeros_like(take)], dim=-1)
+            return (duals @ self.weights)[:, :, None] * _TAKE
+        return (duals @ self._tensor.to(duals))[:, :, None] * self._take.to(duals)
 
     def _curvature(self, soft: Array) -> Array:
         undecided = soft[:, :, 0] * (1.0 - soft[:, :, 0])
