@@ -96,11 +96,11 @@ class CpSatRule(IntegerRule):
         same = SAME * max(spread, np.finfo(float).tiny) * self._problem.groups
         within = same
         while True:
-            x = self._search(values, b, mask & (loss <= within))
-            if x is not None:
-                gap = bound - float((values * x).sum())
+            choice = self._search(values, b, mask & (loss <= within))
+            if choice is not None:
+                gap = bound - float((values * choice).sum())
                 if gap <= max(within, same):
-                    return x
+                    return choice
                 within = gap + same
             elif (loss <= within)[mask].all():
                 raise SolverError(

@@ -136,4 +136,5 @@ def _demand(settings: TransportSettings, seed: int) -> Array:
             settings.n - places, np.full(places, 1 / places)
         )
         return 1.0 + spare
-    return settings.n // places + (np.arange(places) < settings.n % places).astype(np.float64)
+    share, over = divmod(settings.n, places)
+    return np.where(np.arange(places) < over, share + 1.0, float(share))
