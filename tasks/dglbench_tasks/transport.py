@@ -135,6 +135,6 @@ def _demand(settings: TransportSettings, seed: int) -> Array:
         spare = stream(seed, "transport", "demand").multinomial(
             settings.n - places, np.full(places, 1 / places)
         )
-        return 1.0 + spare
+        return 1.0 + spare.astype(np.float64)
     share, over = divmod(settings.n, places)
-    return np.where(np.arange(places) < over, share + 1.0, float(share))
+    return np.where(np.arange(places) < over, share + 1, share).astype(np.float64)
