@@ -56,7 +56,9 @@ class TakeLeave(Structure):
         take = duals @ self._tensor.to(duals)
         return torch.stack([take, torch.zeros_like(take)], dim=-1)
 
-    def _curvature(self, soft: Array) -> Array:
+    def _curvature(self, soft: Array, weight: Array | None) -> Array:
         undecided = soft[:, :, 0] * (1.0 - soft[:, :, 0])
+        if weight is not None:
+            undecided *= weight
         curvature: Array = (self.weights * undecided[:, None, :]) @ self.weights.T
         return curvature
