@@ -73,6 +73,10 @@ def minimise(
     above `ACCEPTED` was not solved.
     """
     count = len(values)
+    values = np.where(problem.mask, values, 0.0)
+    lost = ~np.isfinite(values).all(axis=(1, 2))
+    if lost.any():  # solved as if all were alike, and then not counted as solved
+        values[lost] = 0.0
     duals = np.zeros((count, problem.rows)) if start is None else start.copy()
     point = DualPoint(duals, np.zeros_like(values), np.full(count, np.inf), 0)
     if start is not None:
@@ -83,6 +87,7 @@ def minimise(
         for whole, better in zip(point[:3], part[:3], strict=True):
             whole[cold] = better
         point = point._replace(steps=point.steps + part.steps)
+    point.residual[lost] = np.inf
     return point
 
 
@@ -246,16 +251,18 @@ class _Search:
 def _solve_free(matrix: Array, right: Array, given: Array, fixed: Mask) -> Array:
     """Solve the rows that are free, with d = given on the fixed ones."""
     if not fixed.any():
-        solved: Array = np.linalg.solve(matrix, right[:, :, None])[:, :, 0]
-        return solved
+        return _solve(matrix, right)
     known = np.where(fixed, given, 0.0)
     right = np.where(fixed, known, right - (matrix @ known[:, :, None])[:, :, 0])
     free = ~fixed
     reduced = matrix * (free[:, :, None] & free[:, None, :])
     rows = np.arange(matrix.shape[1])
     reduced[:, rows, rows] += fixed
-    solution: Array = np.linalg.solve(reduced, right[:, :, None])[:, :, 0]
-    return solution
+    return _solve(reduced, right)
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=np.float64)
 
 
 def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:

@@ -48,7 +48,7 @@ def reacting_prices(
     shifted = curvature.copy()
     shifted[:, rows, rows] += (_SHIFT * np.maximum(steepest, 0.0) + rounding)[:, None]
     inverse = np.linalg.inv(shifted)
-    prices = (inverse @ pull[:, :, None])[:, :, 0]
+    prices: Array = np.asarray((inverse @ pull[:, :, None])[:, :, 0], dtype=np.float64)
     for _ in range(_ROUNDS - 1):
         left = pull - (curvature @ prices[:, :, None])[:, :, 0]
         prices += (inverse @ left[:, :, None])[:, :, 0]
