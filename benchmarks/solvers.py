@@ -26,8 +26,7 @@ from rich.table import Table
 
 from dglbench.problem import Array, Problem
 from dglbench.solvers.base import Solver
-from dglbench.solvers.batched_knapsack import BatchedKnapsack
-from dglbench.solvers.batched_matching import BatchedMatching
+from dglbench.solvers.batched import batched_solver
 from dglbench.solvers.ortools import OrtoolsSolver
 
 QUESTIONS = ("decide", "relax", "duals")
@@ -71,6 +70,11 @@ BARS = (
     Bar("matching-50", "duals", "rebuilt", "ortools", 2.5),
     Bar("matching-50", "duals", "ortools", "batched", 4.0),
     Bar("knapsack-48", "duals", "ortools", "batched", 10.0),
+    Bar("path-5x5", "relax", "ortools", "batched", 50.0),
+    Bar("path-5x5", "duals", "ortools", "batched", 50.0),
+    Bar("path-5x5", "decide", "ortools", "batched", 10.0),  # OR-Tools' min-cost flow
+    Bar("top-5-of-50", "relax", "ortools", "batched", 50.0),
+    Bar("top-5-of-50", "duals", "ortools", "batched", 50.0),
 )
 
 
@@ -78,41 +82,62 @@ def matching(n: int, instances: int) -> Setting:
     """Sigmoid utilities with an effect of individual and location; capacities just above n/3."""
     rng = np.random.default_rng(n)
     latent = rng.normal(size=(instances, n, 1)) + rng.normal(size=(instances, n, 3))
-    problem = Problem.build(np.eye(3)[:, None, :] * np.ones((1, n, 1)), [-(-n // 3)] * 3)
-    values = 1 / (1 + np.exp(-latent))
-    return Setting(f"matching-{n}", problem, values, BatchedMatching(problem))
+    problem = Problem.assignment(n, [-(-n // 3)] * 3)
+    return setting(f"matching-{n}", problem, 1 / (1 + np.exp(-latent)))
 
 
 def knapsack(n: int, instances: int) -> Setting:
     """Price × weight with noise; weights from {3, 5, 7}, capacity half their sum."""
     rng = np.random.default_rng(n)
-    A = np.zeros((1, n, 2))
-    A[0, :, 0] = rng.choice([3, 5, 7], n)
-    problem = Problem.build(A, [A.sum() // 2])
-    values = np.zeros((instances, n, 2))
+    weights = rng.choice([3, 5, 7], n).astype(float)
     prices = rng.gamma(4.0, 15.0, size=(instances, n))
-    values[:, :, 0] = prices * A[0, :, 0] + rng.normal(0, 5, size=(instances, n))
-    return Setting(f"knapsack-{n}", problem, values, BatchedKnapsack(problem))
+    earned = prices * weights + rng.normal(0, 5, size=(instances, n))
+    return setting(f"knapsack-{n}", Problem.knapsack(weights, weights.sum() // 2), earned)
+
+
+def path(size: int, instances: int) -> Setting:
+    """The cheapest way from corner to corner of a grid, right and down, with random edge costs."""
+    rng = np.random.default_rng(size)
+    right = [(v, v + 1) for v in range(size * size) if (v + 1) % size]
+    down = [(v, v + size) for v in range(size * (size - 1))]
+    problem = Problem.paths([*right, *down], 0, size * size - 1)
+    costs = rng.gamma(2.0, 1.0, size=(instances, *problem.label_shape))
+    return setting(f"path-{size}x{size}", problem, costs)
+
+
+def top_k(n: int, k: int, instances: int) -> Setting:
+    """Exactly k of n items, with scores of either sign."""
+    scores = np.random.default_rng(n).normal(size=(instances, n))
+    return setting(f"top-{k}-of-{n}", Problem.top_k(n, k), scores)
+
+
+def setting(name: str, problem: Problem, labels: Array) -> Setting:
+    fast = batched_solver(problem)
+    if fast is None:
+        raise SystemExit(f"{name} has no batched solver.")
+    return Setting(name, problem, problem.values(labels), fast)
 
 
 def rebuilt(problem: Problem, values: Array, question: str) -> None:
     """Answer as a plain loop would: a new pywraplp model for each instance."""
-    cells = [(g, s) for g in range(problem.groups) for s in range(problem.options)]
+    cells = [(g, s) for g, s in np.argwhere(problem.mask).tolist()]
+    weights = problem.A.tolist()
+    lower = np.where(problem.equality, problem.b, -np.inf).tolist()
     for coefficients in values.tolist():
         solver = pywraplp.Solver.CreateSolver("SCIP" if question == "decide" else "GLOP")
         integer = question == "decide"
         x = {cell: solver.Var(0, 1, integer, "") for cell in cells}
         for g in range(problem.groups):
             pick_one = solver.Constraint(1, 1)
-            for s in range(problem.options):
+            for s in np.flatnonzero(problem.mask[g]).tolist():
                 pick_one.SetCoefficient(x[g, s], 1)
         rows = []
-        for weights, bound in zip(problem.A.tolist(), problem.b.tolist(), strict=True):
-            row = solver.Constraint(-solver.infinity(), bound)
+        for use, least, most in zip(weights, lower, problem.b.tolist(), strict=True):
+            row = solver.Constraint(least, most)
             rows.append(row)
             for g, s in cells:
-                if weights[g][s]:
-                    row.SetCoefficient(x[g, s], weights[g][s])
+                if use[g][s]:
+                    row.SetCoefficient(x[g, s], use[g][s])
         objective = solver.Objective()
         objective.SetMaximization()
         for g, s in cells:
@@ -176,11 +201,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here")
     options = parser.parse_args()
     turns = 3 if options.quick else 7
-    settings = [matching(50, 400), knapsack(48, 400)]
+    settings = [matching(50, 400), knapsack(48, 400), path(5, 400), top_k(50, 5, 400)]
     if not options.quick:
         settings = [
             *(matching(10, 400), settings[0], matching(200, 50)),
             *(knapsack(24, 400), settings[1], knapsack(200, 50)),
+            *settings[2:],
+            path(15, 50),
         ]
     timings = [measure(setting, question, turns) for setting in settings for question in QUESTIONS]
 

@@ -10,6 +10,7 @@ annotated with their range and a sentence for the user::
 
 import dataclasses
 import functools
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -23,11 +24,14 @@ from dglbench.errors import OptionError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["OptionInfo", "as_dict", "describe", "parse", "parse_assignments"]
+__all__ = ["OptionInfo", "as_dict", "describe", "parse", "parse_assignments", "spell_out_ranges"]
 
 T = TypeVar("T")
 
 _RANGE_SIGNS = {at.Gt: (">", "gt"), at.Ge: ("≥", "ge"), at.Lt: ("<", "lt"), at.Le: ("≤", "le")}
+
+
+_LONGEST_RANGE = 10_000
 
 
 class OptionInfo(NamedTuple):
@@ -84,6 +88,24 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
             raise OptionError(f"--set takes key=value, got '{word}'; write for example slack=0.2.")
         pairs[key.strip().replace("-", "_")] = value.strip()
     return pairs
+
+
+def spell_out_ranges(words: str) -> list[str]:
+    """Split ``10,25`` and read ``1-3`` among them as 1, 2, 3; anything else is left as it is."""
+    numbers: list[str] = []
+    for word in (part.strip() for part in words.split(",")):
+        ends = re.fullmatch(r"(\d{1,9})\s*-\s*(\d{1,9})", word, re.ASCII)
+        if ends is None:
+            numbers += [word] if word else []
+            continue
+        first, last = int(ends[1]), int(ends[2])
+        if not first <= last < first + _LONGEST_RANGE:
+            raise OptionError(
+                f"the range {word} must go up and hold at most {_LONGEST_RANGE:,} numbers; write "
+                "for example 1-3."
+            )
+        numbers += map(str, range(first, last + 1))
+    return numbers
 
 
 def as_dict(options: Any) -> dict[str, Any]:

@@ -36,6 +36,7 @@ __all__ = [
     "find_layer",
     "find_method",
     "find_plugin",
+    "find_setting",
     "find_solver",
     "find_task",
     "plugins",
@@ -133,31 +134,47 @@ def find_task(name: str) -> Task:
     return task
 
 
+def find_setting(name: str) -> tuple[Task, dict[str, int]]:
+    """Read ``matching-50`` as a task and its size, ``matching`` as a task alone."""
+    stem, dash, size = name.rpartition("-")
+    known = {plugin.name.lower() for plugin in plugins(TASKS)}
+    if name.lower() not in known and dash and _is_number(size):
+        return find_task(stem), {"n": int(size)}
+    return find_task(name), {}
+
+
 def find_method(name: str) -> MethodChoice:
     """Return the method called ``name``; ``dgl-5`` is ``dgl-U`` with U = 5."""
-    names = {plugin.name for plugin in plugins(METHODS)}
-    family = re.fullmatch(r"(.+)-(\d+)", name)
-    if name not in names and family and f"{family[1]}-U" in names:
-        plugin = find_plugin(METHODS, f"{family[1]}-U")
-        return MethodChoice(name, plugin.target, {"U": int(family[2])})
-    if name.endswith("-U") and name in names:
-        raise PluginError(f"method '{name}' needs a number: write for example {name[:-1]}5.")
-    return MethodChoice(name, find_plugin(METHODS, name).target, {})
+    names = {plugin.name.lower(): plugin.name for plugin in plugins(METHODS)}
+    stem, dash, number = name.rpartition("-")
+    family = names.get(f"{stem}-U".lower())
+    if name.lower() not in names and dash and _is_number(number) and family:
+        plugin = find_plugin(METHODS, family)
+        period = int(number)
+        return MethodChoice(f"{family[:-1]}{period}", plugin.target, {"U": period})
+    known = names.get(name.lower(), name)
+    if known.endswith("-U") and known in names.values():
+        raise PluginError(f"method '{name}' needs a number: write for example {known[:-1]}5.")
+    plugin = find_plugin(METHODS, known)
+    return MethodChoice(plugin.name, plugin.target, {})
 
 
 def find_plugin(group: str, name: str) -> Plugin:
-    """Return the plugin of a group called ``name``, or say which there are."""
+    """Return the plugin of a group called ``name``, in any case, or say which there are."""
     kind = _kind(group)
     available = {plugin.name: plugin for plugin in plugins(group) if plugin.error is None}
     if name in available:
         return available[name]
-    broken = [plugin for plugin in plugins(group) if plugin.name == name]
+    for known, plugin in available.items():
+        if known.lower() == name.lower():
+            return plugin
+    broken = [plugin for plugin in plugins(group) if plugin.name.lower() == name.lower()]
     if broken:
         raise PluginError(
             f"{kind} '{name}' ({broken[0].origin}) does not load: {broken[0].error}; "
             "mend or uninstall that plugin."
         )
-    close = difflib.get_close_matches(name, available, n=1)
+    close = difflib.get_close_matches(name.lower(), available, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     raise PluginError(f"there is no {kind} '{name}'; there are {', '.join(available)}.{hint}")
 
@@ -172,6 +189,11 @@ def find_layer(name: str) -> type[Layer]:
     """Return the layer called ``name``, or say which there are."""
     layer: type[Layer] = find_plugin(LAYERS, name).target
     return layer
+
+
+def _is_number(text: str) -> bool:
+    # Longer than any size or period, and Python refuses to read thousands of digits.
+    return text.isascii() and text.isdigit() and len(text) <= 9
 
 
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:

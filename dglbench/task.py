@@ -166,6 +166,10 @@ class Task(ABC):
         """Say where each predicted value lives, or None if there is nothing to draw."""
         return None
 
+    def remark(self, settings: Any) -> str | None:
+        """Say what a reader of a plan should know of this data, None if it speaks for itself."""
+        return None
+
     def batched_solver(self, problem: Problem) -> Solver | None:
         """Return a solver vectorised over instances, if the problem's structure allows one."""
         from dglbench.solvers.batched import batched_solver

@@ -29,16 +29,29 @@ def commands():
     return [shlex.split(line, comments=True) for line in lines if line.strip()]
 
 
+def package():
+    """The files of the README's example, by the names it gives them."""
+    task, method = blocks("python")
+    (project,) = blocks("toml")
+    return {"offers.py": task, "perturbed.py": method, "pyproject.toml": project}
+
+
 @pytest.fixture(scope="module")
 def plugin_path(tmp_path_factory):
-    """The README's two examples, installed as a package would be."""
-    task, method = blocks("python")
-    points = tomllib.loads("\n".join(blocks("toml")))["project"]["entry-points"]
+    """The README's package, as pip would leave it."""
+    project = tomllib.loads(package()["pyproject.toml"])["project"]
     return write_plugin(
         tmp_path_factory.mktemp("plugins"),
-        "examples",
-        {"offers": task, "perturbed": method},
-        {group.removeprefix("dglbench."): entries for group, entries in points.items()},
+        project["name"],
+        {
+            name.removesuffix(".py"): text
+            for name, text in package().items()
+            if name.endswith(".py")
+        },
+        {
+            group.removeprefix("dglbench."): entries
+            for group, entries in project["entry-points"].items()
+        },
     )
 
 
@@ -72,6 +85,50 @@ def test_every_dglbench_command_runs_in_the_order_shown(folder, plugin_path):
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
     made = {path.name for path in folder.iterdir()}
     assert {"data", "results", "report.html"} <= made
+
+
+def test_the_example_package_is_complete():
+    files = package()
+    document = tomllib.loads(files["pyproject.toml"])
+    assert {"requires", "build-backend"} <= set(document["build-system"])
+    assert {"name", "version"} <= set(document["project"])
+    modules = document["tool"]["setuptools"]["py-modules"]
+    assert {f"{name}.py" for name in modules} == set(files) - {"pyproject.toml"}
+    points = document["project"]["entry-points"]
+    for module, _, name in (v.partition(":") for p in points.values() for v in p.values()):
+        assert f"class {name}(" in files[f"{module}.py"]
+        assert f"`{module}.py`" in README
+
+
+@pytest.mark.slow  # pip fetches the build system
+def test_the_example_package_installs_and_trains(tmp_path):
+    source, site = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    for name, text in package().items():
+        (source / name).write_text(text)
+    install = ["pip", "install", "--quiet", "--no-deps", "--target", str(site), "."]
+    done = run(install, source, site)
+    assert done.returncode == 0, done.stderr
+    listed = run(["dglbench", "list"], tmp_path, site)
+    assert listed.stdout.count("offers 0.1") == 2
+    words = [
+        "dglbench",
+        "train",
+        "offers",
+        "--method",
+        "perturbed",
+        "--epochs",
+        "1",
+        "--set",
+        "train=20",
+    ]
+    trained = run(words, tmp_path, site)
+    assert trained.returncode == 0, trained.stderr
+
+
+def test_an_editable_install_stays_editable():
+    for words in re.findall(r"`(pip install [^`]*)`", README):
+        assert " -e " in words
 
 
 def test_every_other_command_exists():

@@ -49,17 +49,29 @@ VERBS = {
 }
 
 _DEBUG = "--debug"
+_EXAMPLE_TITLE = "[bold]Examples[/bold]"
+_EVERYWHERE = ("debug", "quiet")
+"""Options that may stand on either side of the verb."""
 
 
-def _cheap(help_option: Any) -> Any:
-    """Give --help the default False, which typer takes as it is.
+def _cheap(flag: Any) -> Any:
+    """Give a flag such as --help the default False, which typer takes as it is.
 
     Typer gives it None, and to see that None is no bool it imports pydantic: 0.1 s
     of CPU time for every command that otherwise needs no conversion.
     """
-    if help_option is not None:
-        help_option.default = False
-    return help_option
+    if flag is not None:
+        flag.default = False
+        flag.metavar = ""
+    return flag
+
+
+def _tidy(param: Any) -> None:
+    """Show an option as its reader needs it: a flag takes no value, a default is no markup."""
+    if getattr(param, "is_flag", False):
+        param.metavar = ""
+    if getattr(param, "help", None):
+        param.help = param.help.replace("[default", r"\[default")
 
 
 class _Command(TyperCommand):
@@ -94,10 +106,12 @@ class _LazyGroup(TyperGroup):
             gc.enable()
         module = importlib.import_module(VERBS[name].module)
         shell = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        shell.command(name, cls=_Command)(module.run)
+        epilog = "\n\n".join([_EXAMPLE_TITLE, *getattr(module, "EXAMPLES", ())])
+        shell.command(name, cls=_Command, epilog=epilog)(module.run)
         command = get_command(shell)
-        # --debug works on either side of the verb.
-        command.params.extend(param for param in self.params if param.name == "debug")
+        command.params.extend(param for param in self.params if param.name in _EVERYWHERE)
+        for param in command.params:
+            _tidy(param)
         return command
 
 
@@ -106,7 +120,6 @@ app = typer.Typer(
     cls=_LazyGroup,
     no_args_is_help=False,
     invoke_without_command=True,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -120,18 +133,41 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+def _be_quiet(wanted: bool) -> None:
+    if wanted:
+        console.be_quiet(True)
+
+
+@app.callback(epilog=f"{_EXAMPLE_TITLE}\n\ndglbench sweep --preset quick\n\ndglbench report")
 def _root(
     context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+            "--version",
+            "-V",
+            metavar="",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            metavar="",
+            callback=_be_quiet,
+            expose_value=False,
+            help="Print results, warnings and errors only.",
         ),
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option(_DEBUG, expose_value=False, help="Show the traceback of an error."),
+        typer.Option(
+            _DEBUG, metavar="", expose_value=False, help="Show the traceback of an error."
+        ),
     ] = False,
 ) -> None:
     """Find out which way of training gives the best decisions for the time you have."""
@@ -143,17 +179,19 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if args is None else args)
     gc.disable()  # until a verb that works for longer is loaded
+    console.be_quiet(False)
     try:
-        code = get_command(app).main(words, prog_name="dglbench", standalone_mode=False)
+        program = get_command(app)
+        for param in program.params:  # flags all; those of completion have no default
+            _cheap(param)
+        code = program.main(words, prog_name="dglbench", standalone_mode=False)
         sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
-    except DglbenchError as error:
-        return _fail(str(error), 2, words)
-    except typer.TyperException as error:  # a mistake in how the command was written
-        return _fail(_usage_sentence(error), 2, words)
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
     except BrokenPipeError:
         return _reader_left()
+    except (DglbenchError, typer.TyperException, OSError) as error:
+        return _fail(_sentence(error), 2, words)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
     except MemoryError:
         return _fail("there is not enough memory; ask for less data or fewer jobs.", 1, words)
     except Exception as error:  # the last resort: say it is ours, not the user's
@@ -174,6 +212,16 @@ def _fail(sentence: str, code: int, words: Sequence[str]) -> int:
         sentence += f" Run the command again with {_DEBUG} to see where."
     console.error(sentence)
     return code
+
+
+def _sentence(error: Exception) -> str:
+    """Put a mistake in what was asked, or what the machine refused, in one sentence."""
+    if isinstance(error, typer.TyperException):  # in how the command was written
+        return _usage_sentence(error)
+    if isinstance(error, OSError):  # a full disk, a file that has gone
+        where = f"{error.filename} cannot be used" if error.filename else "the system refused"
+        return f"{where}: {error.strerror or error}; mend that, or name another file or folder."
+    return str(error)
 
 
 def _usage_sentence(error: typer.TyperException) -> str:

@@ -17,6 +17,7 @@ from dglbench.words import rough_seconds
 
 __all__ = [
     "Tracker",
+    "be_quiet",
     "err",
     "error",
     "note",
@@ -24,6 +25,7 @@ __all__ = [
     "print_json",
     "print_table",
     "progress",
+    "quiet",
     "warn",
 ]
 
@@ -45,6 +47,20 @@ err = _console(stderr=True)
 """Progress, notes, warnings and errors."""
 
 
+class _Voice:
+    quiet = False
+
+
+def be_quiet(wanted: bool) -> None:
+    """Leave out notes and progress from now on, or say them again."""
+    _Voice.quiet = wanted
+
+
+def quiet() -> bool:
+    """Say whether notes and progress are left out."""
+    return _Voice.quiet
+
+
 def error(sentence: str) -> None:
     """Tell what went wrong, in one line."""
     _line("error: ", "bold red", sentence)
@@ -56,17 +72,21 @@ def warn(sentence: str) -> None:
 
 
 def note(sentence: str) -> None:
-    """Tell what is happening."""
-    _line("", "", sentence)
+    """Tell what is happening, unless that was not wanted."""
+    if not _Voice.quiet:
+        _line("", "", sentence)
 
 
 def _line(mark: str, style: str, sentence: str) -> None:
+    # What is no text (bytes of a file name that are no UTF-8) is written as its code.
+    sentence = sentence.encode("utf-8", "backslashreplace").decode()
     err.print(Text.assemble((mark, style), " ".join(sentence.split())), soft_wrap=True)
 
 
 def print_json(document: Any) -> None:
     """Print one JSON document on stdout; numbers that JSON cannot hold become null."""
-    out.file.write(json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(_plain(document), indent=2, ensure_ascii=False)
+    out.file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
     out.file.flush()
 
 
@@ -123,7 +143,7 @@ def progress(title: str, total: float, *, every_s: float = 10.0) -> Iterator[Tra
 
     Notes and warnings printed meanwhile appear above the bar.
     """
-    if not err.is_terminal:
+    if _Voice.quiet or not err.is_terminal:
         yield _ProgressLines(title, total, every_s)
         return
     from rich import progress as rich_progress

@@ -16,17 +16,27 @@ if TYPE_CHECKING:
     from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
-__all__ = ["default_path", "run"]
+__all__ = ["EXAMPLES", "default_path", "run"]
+
+EXAMPLES = (
+    "dglbench generate matching-50 --seed 25",
+    "dglbench generate knapsack-24 --set source=semo --plot prices.png",
+)
+
+_SUFFIXES = (".parquet", ".pq", "")
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="Task to generate; see dglbench list.")],
+    task: Annotated[str, typer.Argument(help="Task or setting, such as matching-50; see list.")],
     n: Annotated[
         int | None, typer.Option(metavar="N", help="Size of an instance.  [default: the task's]")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Data seed.")] = 25,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Task setting.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Task setting; repeat.  [default: the task's]"
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -34,7 +44,9 @@ def run(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the labels too: .png, .svg or .pdf."),
+        typer.Option(
+            metavar="FILE", help="Draw the labels too: .png, .svg or .pdf.  [default: none]"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     force: Annotated[
@@ -44,23 +56,27 @@ def run(
     """Generate a dataset, write it as Parquet and show what it is like."""
     from dglbench import options
     from dglbench.data import summary as data_summary
-    from dglbench.plugins import find_task
-    from dglbench.training.resolve import resolve_data
+    from dglbench.runs.out_folder import check_file
+    from dglbench.training.resolve import named_setting, resolve_data
 
     settings: dict[str, Any] = options.parse_assignments(set_ or [])
     if n is not None:
         if "n" in settings:
             raise OptionError("n is given twice, by --n and by --set; leave one out.")
         settings["n"] = n
-    source = find_task(task)
+    source, settings = named_setting(task, settings)
     spec = resolve_data(source, settings, seed)
     path = out or default_path(spec)
     if plot is not None:
         from dglbench.data.plot import check_plot
 
         check_plot(source, spec.settings, plot)
-    if path.is_dir():
-        raise DatasetError(f"{path} is a folder; give --out a file name.")
+    check_file(path)
+    if path.suffix not in _SUFFIXES:
+        raise DatasetError(
+            f"a dataset file is Parquet, and {path} is named {path.suffix}; give --out a name such "
+            f"as {path.with_suffix('.parquet')}."
+        )
 
     with console.progress(f"generating {spec.setting_name}", total=1) as tracker:
         dataset = source.generate(spec.settings, spec.seed)

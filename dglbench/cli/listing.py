@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from typing import Annotated, Any
 
@@ -11,8 +12,11 @@ from rich.text import Text
 from dglbench import options, plugins
 from dglbench.cli import console
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
 
+EXAMPLES = ("dglbench list", "dglbench list --json")
+
+_BY_SIZE = "by size: what the paper selected for the method at the nearest size of the task"
 _KINDS = ("tasks", "solvers", "layers", "methods")
 
 
@@ -44,8 +48,24 @@ def _catalogue() -> dict[str, Any]:
         "tasks": [_describe(p, "Settings") for p in plugins.plugins(plugins.TASKS)],
         "solvers": [_describe(p) for p in plugins.plugins(plugins.SOLVERS)],
         "layers": [_describe(p) for p in plugins.plugins(plugins.LAYERS)],
-        "methods": [_describe(p, "Options") for p in plugins.plugins(plugins.METHODS)],
+        "methods": _mark_paper_options(
+            [_describe(p, "Options") for p in plugins.plugins(plugins.METHODS)]
+        ),
     }
+
+
+def _mark_paper_options(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Say of each option whether the paper selects it by size, so that its constant seldom acts."""
+    selected: dict[str, set[str]] = {}
+    for plugin in plugins.plugins(plugins.TASKS):
+        with contextlib.suppress(Exception):  # a broken plugin has its own row
+            for table in plugin.target().paper().get("selected", {}).values():
+                for method, values in table.items():
+                    selected.setdefault(method, set()).update(values)
+    for method in methods:
+        for option in method["options"]:
+            option["paper_by_size"] = option["name"] in selected.get(method["name"], ())
+    return methods
 
 
 def _describe(plugin: plugins.Plugin, options_name: str | None = None) -> dict[str, Any]:
@@ -102,7 +122,7 @@ def _render(document: dict[str, Any]) -> None:
     )
     shared = _merge_options(document["methods"])
     if shared:
-        _render_options("Options of methods", shared)
+        _render_options("Options of methods", shared, caption=_BY_SIZE)
 
 
 def _name_cells(entry: dict[str, Any], *details: str) -> tuple[Any, ...]:
@@ -117,11 +137,22 @@ def _summary(entry: dict[str, Any]) -> Text | str:
     return str(entry["summary"])
 
 
-def _render_options(title: str, rows: list[dict[str, Any]]) -> None:
+def _render_options(title: str, rows: list[dict[str, Any]], caption: str | None = None) -> None:
     console.print_table(
         ("name", "default", "allowed", "meaning"),
-        [(row["name"], _default(row["default"]), row["allowed"], row["help"]) for row in rows],
+        [
+            (
+                row["name"],
+                f"by size, else {_default(row['default'])}"
+                if row.get("paper_by_size")
+                else _default(row["default"]),
+                row["allowed"],
+                row["help"],
+            )
+            for row in rows
+        ],
         title=title,
+        caption=caption,
     )
 
 

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dglbench.cli import console
+from dglbench.cli.report_names import FIGURE_NAMES, TABLE_NAMES, open_files
 from dglbench.errors import ReportError
 
 if TYPE_CHECKING:
     from dglbench.report import Report
     from dglbench.report.sheet import Cell, Sheet
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench report results --html report.html --open",
+    "dglbench report results --figure time-vs-regret --methods spo,dgl-5 --tasks matching-50",
+)
 
 _FIGURE_FORMATS = ("png", "svg", "pdf")
 _TABLE_FORMATS = ("md", "csv", "tex")
@@ -25,39 +31,70 @@ _RICH_ROWS = 400
 
 
 def run(
-    results: Annotated[Path, typer.Argument(help="Folder of runs.")] = Path("results"),
+    results: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of runs, or one run; several are read together.  [default: results]",
+            show_default=False,
+        ),
+    ] = None,
     figure: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Draw this figure, or all; repeat for several."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Draw this figure; repeat for several: {', '.join(FIGURE_NAMES)} or all.  "
+            "[default: none]",
+        ),
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Show this table, or all; repeat for several."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Show this table; repeat for several: {', '.join(TABLE_NAMES)} or all.  "
+            "[default: leaderboard, if nothing else is asked for]",
+        ),
     ] = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="Check the paper's claims on these logs.")
     ] = False,
     claims_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Further claims to check, as TOML.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Further claims to check, as TOML.  [default: none]"),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one self-contained page.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one self-contained page.  [default: none]"),
     ] = None,
     format: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FORMAT",
-            help="png, svg or pdf for figures; md, csv or tex for tables; repeat for both.",
+            help="png, svg or pdf for figures; md, csv or tex for tables; repeat for both.  "
+            "[default: png, and the terminal]",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where figures go (else figures/), and tables if a --format of theirs is given "
-            "(else the terminal).",
+            help="Where figures go, and tables if a --format of theirs is given.  "
+            "[default: figures, and the terminal]",
         ),
     ] = None,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Only these methods.  [default: all]")
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Only these tasks or settings.  [default: all]"),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="A,B-C,…", help="Only these data seeds.  [default: all]"),
+    ] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Open the page and the figures when they are drawn.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
     """Draw figures, tables and a page from the logs; without options, the leaderboard."""
@@ -67,11 +104,15 @@ def run(
         tables = ["leaderboard"]
     picture_format, table_format = _formats(format or [], bool(figures), bool(tables))
     from dglbench.report import load
+    from dglbench.report.narrow import narrow
 
     # The list of runs is there to explain why nothing finished, so it alone needs no result.
     only_runs = tables == ["runs"] and not (figures or claims or claims_file or html)
-    report = load(results, require_done=not only_runs)
-    document: dict[str, Any] = {"results": str(results)}
+    report = load(*(results or [Path("results")]), require_done=not only_runs)
+    if report.folder not in (results or [Path("results")]):
+        console.note(f"runs: {report.folder}")
+    report = narrow(report, methods=methods, tasks=tasks, seeds=seeds)
+    document: dict[str, Any] = {"results": str(report.folder)}
     if tables:
         document["tables"] = _show_tables(report, tables, table_format, out, quiet=json)
     if claims or claims_file:
@@ -87,7 +128,9 @@ def run(
         document["unreadable"] = [item._asdict() for item in report.unreadable]
         console.print_json(document)
     elif nothing_asked:
-        _hint(results)
+        _hint(report.folder)
+    if open_:
+        open_files([document.get("html"), *document.get("figures", {}).values()])
     return 0
 
 

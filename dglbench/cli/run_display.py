@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dglbench.cli import console
 from dglbench.errors import RunError
+from dglbench.runs import provenance
 from dglbench.runs.record import Summary
 from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.runs.store import read_record
@@ -29,17 +30,17 @@ _LINE_EVERY_S = 5.0
 
 
 @contextmanager
-def live_run(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+def live_run(*, quiet: bool, threads: int = 1) -> Iterator[Callable[[Progress], None] | None]:
     """Show a run as it trains: a live table on a terminal, else a line every few seconds."""
-    if quiet:
+    if quiet or console.quiet():
         yield None
     elif console.err.is_terminal:
         from rich.live import Live
 
         with Live(console=console.err, transient=True, refresh_per_second=8) as live:
-            yield lambda progress: live.update(_live_table(progress))
+            yield _busy_teller(lambda progress: live.update(_live_table(progress)), threads)
     else:
-        yield _line_watcher()
+        yield _busy_teller(_line_watcher(), threads)
 
 
 def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
@@ -143,6 +144,21 @@ def _live_table(progress: Progress) -> Table:
     grid.add_row(Text(f"seconds  {seconds}", "dim"))
     grid.add_row(Text(f"solved  {solves}", "dim"))
     return grid
+
+
+def _busy_teller(watch: Callable[[Progress], None], threads: int) -> Callable[[Progress], None]:
+    """Say once, as soon as seconds are being measured, that others use the machine too."""
+    told = False
+
+    def tell(progress: Progress) -> None:
+        nonlocal told
+        sentence = None if told else provenance.busy(provenance.current_load(), threads)
+        told = True
+        if sentence:
+            console.warn(sentence)
+        watch(progress)
+
+    return tell
 
 
 def _line_watcher() -> Callable[[Progress], None]:

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench sweep --preset quick --jobs 2",
+    "dglbench sweep --tasks matching-50,knapsack-48 --methods two-stage,spo,dgl-5 --seeds 1-3 "
+    "--plan",
+)
+_TASKS = "[default: the task's]"
 
 _PROTOCOL = "Training protocol"
 _HOW = "How it runs"
@@ -16,16 +23,20 @@ _HOW = "How it runs"
 
 def run(
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Methods to compare.  [default: all]")
+        str | None,
+        typer.Option(metavar="A,B,…", help="Methods to compare.  [default: the preset's]"),
     ] = None,
     tasks: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,…", help="Settings such as matching-50.  [default: the paper's four]"
+            metavar="A,B,…", help="Settings such as matching-50.  [default: the preset's]"
         ),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Data seeds.  [default: the paper's]")
+        str | None,
+        typer.Option(
+            metavar="A,B-C,…", help="Data seeds, such as 10,25 or 1-3.  [default: the paper's]"
+        ),
     ] = None,
     preset: Annotated[
         str | None,
@@ -36,18 +47,29 @@ def run(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="TOML file; options given here win over it."),
+        typer.Option(
+            metavar="FILE", help="TOML file; options given here win over it.  [default: none]"
+        ),
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="How the search space is tried: full or halving.")
+        str | None,
+        typer.Option(
+            help="How the search space is tried: none, full or halving.  [default: the preset's]"
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Task setting; task.key for one task."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help=f"Task setting; task.key for one task.  {_TASKS}"
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Method option; method.key for one method."),
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Method option; method.key for one method.  "
+            "[default: the paper's for the nearest size]",
+        ),
     ] = None,
     solver: Annotated[
         str | None,
@@ -56,19 +78,21 @@ def run(
         ),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes over the data.", rich_help_panel=_PROTOCOL)
+        int | None, typer.Option(help=f"Passes over the data.  {_TASKS}", rich_help_panel=_PROTOCOL)
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(help="Instances per step.", rich_help_panel=_PROTOCOL)
+        int | None, typer.Option(help=f"Instances per step.  {_TASKS}", rich_help_panel=_PROTOCOL)
     ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
-            help="Evaluations without improvement before stopping.", rich_help_panel=_PROTOCOL
+            help="Evaluations without improvement before stopping.  [default: none]",
+            rich_help_panel=_PROTOCOL,
         ),
     ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Epochs between evaluations.", rich_help_panel=_PROTOCOL)
+        int | None,
+        typer.Option(help="Epochs between evaluations.  [default: 1]", rich_help_panel=_PROTOCOL),
     ] = None,
     threads: Annotated[
         int | None,
@@ -79,7 +103,9 @@ def run(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Stop a run after this many seconds.", rich_help_panel=_HOW),
+        typer.Option(
+            help="Stop a run after this many seconds.  [default: none]", rich_help_panel=_HOW
+        ),
     ] = None,
     jobs: Annotated[
         int,
@@ -87,7 +113,11 @@ def run(
     ] = 1,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Dask scheduler to run on.", rich_help_panel=_HOW),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Dask scheduler to run on.  [default: none]",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     executor: Annotated[
         str | None,

@@ -36,6 +36,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
                 "to_run": row.to_run,
                 **{name: row.counts[name] for name in _PLAN_COLUMNS},
                 "seconds": row.seconds,
+                "seconds_from": _estimated_from(row),
                 "run_ids": [spec.run_id for spec in row.group.specs],
                 "damage": dict(row.damaged),
                 "made_with": dict(row.upgrades),
@@ -44,7 +45,8 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         ]
         document = {"sweep": plan.sweep.document(), "runs": sum(row.total for row in rows)}
         estimate = {"seconds": None if unknown else seconds, "without_estimate": unknown}
-        console.print_json({**document, "to_run": to_run, **counts, **estimate, "groups": groups})
+        notes = {"remarks": plan.remarks(), "groups": groups}
+        console.print_json({**document, "to_run": to_run, **counts, **estimate, **notes})
         return
     used = [name for name in _PLAN_COLUMNS if counts[name]]
     right = ("seed", "runs", *used, "to run", "time")
@@ -74,6 +76,14 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         else "time unknown: no finished runs here to go by"
     )
     console.note(f"{to_run} of {sum(row.total for row in rows)} runs to make, {time_text}.")
+    guessed = sum(row.to_run for row in rows if _estimated_from(row) == "reference")
+    if guessed:
+        console.note(
+            f"the time of {guessed} runs is estimated from the reference runs, made on another "
+            "machine with OR-Tools: there are none of their kind here to go by."
+        )
+    for remark in plan.remarks():
+        console.note(remark)
     if counts["stale"]:
         console.note(
             f"{counts['stale']} were made by other code (stale): they stay as they are and are "
@@ -95,6 +105,12 @@ def _plan_time(row: PlanRow) -> str:
     if not row.to_run:
         return ""
     return "unknown" if row.seconds is None else rough_seconds(row.seconds)
+
+
+def _estimated_from(row: PlanRow) -> str | None:
+    if not row.to_run or row.seconds is None:
+        return None
+    return "reference" if row.from_reference else "runs here"
 
 
 def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:

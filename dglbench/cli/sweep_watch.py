@@ -28,7 +28,7 @@ _LINE_EVERY_S = 10.0
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[Listener]:
     """Show a sweep while it runs: live on a terminal, else in plain lines."""
-    if quiet:
+    if quiet or console.quiet():
         yield _Silent()
     elif console.err.is_terminal:
         from rich.live import Live

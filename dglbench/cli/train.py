@@ -11,12 +11,23 @@ import typer
 from dglbench.cli import console
 from dglbench.errors import OptionError
 
-__all__ = ["run"]
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = (
+    "dglbench train matching-50 --method dgl-5 --seed 25",
+    "dglbench train knapsack-48 --method spo --set source=semo --lr 0.1",
+)
+_PAPER = "[default: the paper's for the nearest size]"
+_TASKS = "[default: the task's]"
 
 
 def run(
     task: Annotated[
-        str | None, typer.Argument(help="Task to train on; see dglbench list.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="Task or setting, such as matching or matching-50; see dglbench list.",
+            show_default=False,
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -25,24 +36,35 @@ def run(
     like: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Run again what this run was; options given beside it win."
+            metavar="RUN",
+            help="Run again what this run was; options given beside it win.  [default: none]",
+            show_default=False,
         ),
     ] = None,
-    n: Annotated[int | None, typer.Option(help="Size of an instance.")] = None,
+    n: Annotated[int | None, typer.Option(help=f"Size of an instance.  {_TASKS}")] = None,
     seed: Annotated[int | None, typer.Option(help="Data seed.  [default: 25]")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Task setting.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help=f"Task setting; repeat.  {_TASKS}"),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Train on this dataset file instead.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Train on this dataset file.  [default: generate it]"),
     ] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
-    tau: Annotated[float | None, typer.Option(help="DGL: temperature.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="DGL, QPTL: weight of the MSE.")] = None,
-    mu: Annotated[float | None, typer.Option(help="QPTL: regularisation.")] = None,
-    delta: Annotated[float | None, typer.Option(help="DGL-auto: tolerated slack.")] = None,
+    lr: Annotated[float | None, typer.Option(help=f"Learning rate.  {_PAPER}")] = None,
+    tau: Annotated[float | None, typer.Option(help=f"DGL: temperature.  {_PAPER}")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help=f"DGL, QPTL: weight of the MSE.  {_PAPER}")
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(help="QPTL: regularisation.  [default: the method's]")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="DGL-auto: tolerated slack.  [default: the method's]")
+    ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any other method option.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Any other method option.  [default: the method's]"),
     ] = None,
     solver: Annotated[
         str | None,
@@ -50,12 +72,15 @@ def run(
             help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
         ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Instances per step.")] = None,
+    epochs: Annotated[int | None, typer.Option(help=f"Passes over the data.  {_TASKS}")] = None,
+    batch_size: Annotated[int | None, typer.Option(help=f"Instances per step.  {_TASKS}")] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Evaluations without improvement before stopping.")
+        int | None,
+        typer.Option(help="Evaluations without improvement before stopping.  [default: none]"),
     ] = None,
-    evaluate_every: Annotated[int | None, typer.Option(help="Epochs between evaluations.")] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Epochs between evaluations.  [default: 1]")
+    ] = None,
     warm_start: Annotated[
         bool | None,
         typer.Option(
@@ -68,7 +93,7 @@ def run(
         int | None, typer.Option(help="Threads of torch and the solvers.  [default: 1]")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Stop the run after this many seconds.")
+        float | None, typer.Option(help="Stop the run after this many seconds.  [default: none]")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where runs are written.")] = Path("results"),
     force: Annotated[bool, typer.Option("--force", help="Redo a run that exists.")] = False,
@@ -118,7 +143,7 @@ def run(
     )
     same_data = like is not None and not (settings or n is not None or seed is not None)
     expected = read_record(like).identity if like and same_data else None
-    with live_run(quiet=json) as watch:
+    with live_run(quiet=json, threads=request.threads) as watch:
         folder, existed = run_once(request, out, force=force, expected=expected, watch=watch)
     if existed:
         console.note(f"this run exists already: {folder}; --force redoes it.")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dglbench.report.load import Report, Run, Unit
+from dglbench.runs.selection import improving
 
 __all__ = ["curves", "one_seed_each", "reference_regret", "time_to", "with_reference"]
 
@@ -43,9 +44,7 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
         .sort("run_id", "epoch")
         .select("run_id", "epoch", solves=solved.cum_sum().over("run_id"))
     )
-    # A new epoch takes over only if it is strictly better, as the selection does.
-    lowest_before = pl.col("val_regret").cum_min().shift(1).over("run_id")
-    better = lowest_before.is_null() | (pl.col("val_regret") < lowest_before)
+    better = improving("val_regret", of="run_id")
 
     def of_the_best(column: str) -> pl.Expr:
         return pl.when(better).then(pl.col(column)).forward_fill().over("run_id")

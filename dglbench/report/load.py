@@ -41,11 +41,12 @@ from typing import Any
 import polars as pl
 
 from dglbench.errors import NewerFormatError, ReportError, RunError
+from dglbench.report.folders import find_runs
 from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
 from dglbench.report.palette import method_order
 from dglbench.runs.record import RunRecord
 from dglbench.runs.selection import ranked
-from dglbench.runs.store import damage, read_record, run_folders
+from dglbench.runs.store import damage, read_record
 from dglbench.runs.tables import read_tables
 
 __all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
@@ -112,16 +113,16 @@ class Report:
         )
 
 
-def load(folder: Path, *, require_done: bool = True) -> Report:
-    """Read every run below ``folder``; ``require_done=False`` also takes one without a result."""
-    if not folder.is_dir():
-        raise ReportError(
-            f"there is no folder {folder}; give the one that `dglbench train` or "
-            "`dglbench sweep` wrote its runs to (their --out)."
-        )
+def load(*given: Path, require_done: bool = True) -> Report:
+    """Read every run of the folders; ``require_done=False`` also takes those without a result.
+
+    `dglbench.report.folders` says which folders and runs are meant by those given.
+    """
+    found = find_runs(given)
+    folder = found.folders[0]
     unreadable: list[Unreadable] = []
     records = {}
-    for path in run_folders(folder):
+    for path in found.runs:
         try:
             record = read_record(path)
             problem = damage(path, record)
@@ -133,27 +134,22 @@ def load(folder: Path, *, require_done: bool = True) -> Report:
             unreadable.append(Unreadable(path.name, problem))
         else:
             records[path] = record
-    if not records and not unreadable:
-        raise ReportError(
-            f"{folder} holds no runs; `dglbench sweep --preset quick --out {folder}` "
-            "makes some in about a minute."
-        )
     units = label_units(record.identity for record in records.values())
     runs = tuple(
         Run(path, units[Unit.key_of(record.identity)], record) for path, record in records.items()
     )
     present = sorted(units.values(), key=lambda unit: unit.order)
-    report = Report(folder, runs, tuple(present), {}, _read_sweeps(folder), unreadable)
+    report = Report(folder, runs, tuple(present), {}, _read_sweeps(found.folders), unreadable)
     chosen = _choose(report)
     if not chosen and require_done:
         raise ReportError(_nothing_finished(report))
     return dataclasses.replace(report, chosen=chosen)
 
 
-def _read_sweeps(folder: Path) -> tuple[Mapping[str, Any], ...]:
+def _read_sweeps(folders: Iterable[Path]) -> tuple[Mapping[str, Any], ...]:
     """Read the sweeps' own documents; a damaged one only costs the budget table its rows."""
     sweeps = []
-    for path in sorted(folder.glob("sweep-*.json")):
+    for path in (path for folder in folders for path in sorted(folder.glob("sweep-*.json"))):
         try:
             document = json.loads(path.read_bytes())
         except (OSError, ValueError):

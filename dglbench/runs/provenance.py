@@ -13,12 +13,14 @@ from typing import Any
 
 from dglbench.runs.record import Environment
 
-__all__ = ["LIBRARIES", "environment", "libraries", "upgrades"]
+__all__ = ["LIBRARIES", "busy", "current_load", "environment", "libraries", "upgrades"]
 
 _PACKAGE = Path(__file__).parents[1]
 
 LIBRARIES = ("numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
 """What computes beside our own code. Seconds and last bits depend on their versions."""
+
+_MARGIN = 0.5  # a load average is a noisy count
 
 
 def environment(threads: int, concurrency: int) -> Environment:
@@ -27,7 +29,22 @@ def environment(threads: int, concurrency: int) -> Environment:
         **_static_environment(),
         threads=threads,
         concurrency=concurrency,
-        load_1min=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        load_1min=current_load(),
+    )
+
+
+def current_load() -> float | None:
+    """Return the load of the last minute, None where the system does not tell."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def busy(load: float | None, jobs: int) -> str | None:
+    """Say so if the machine has more to do than the ``jobs`` threads that are being timed."""
+    if load is None or load <= jobs + _MARGIN:
+        return None
+    return (
+        f"the machine is busy (load {load:g} where {jobs} would do): seconds measured now are "
+        "longer than on an idle one; regrets are not touched."
     )
 
 

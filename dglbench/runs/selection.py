@@ -14,16 +14,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dglbench.runs.record import RunRecord
 
-__all__ = ["best_record", "improves", "ranked", "validation_regret"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["best_record", "improves", "improving", "ranked", "validation_regret"]
 
 
 def improves(regret: float, best: float | None) -> bool:
     """Say whether an epoch's validation regret takes the place of the best one before it."""
     return math.isfinite(regret) and (best is None or regret < best)
+
+
+def improving(column: str, *, of: str) -> pl.Expr:
+    """Say the same of a column of regrets, the epochs of each run (``of``) in order."""
+    import polars as pl
+
+    regret = pl.when(pl.col(column).is_finite()).then(pl.col(column))
+    lowest_before = regret.cum_min().forward_fill().shift(1)
+    return (regret.is_not_null() & (lowest_before.is_null() | (regret < lowest_before))).over(of)
 
 
 def validation_regret(record: RunRecord) -> float:

@@ -221,6 +221,7 @@ class Driver:
     def _finish(self, search: GroupSearch, run_id: str, output: RunOutput) -> None:
         write_run(output, self.plan.out, replace=True)
         record = output.record
+        self._tell_busy(record)
         self._pace.add(record)
         rungs = len(search.rungs)
         self._settle(search, run_id, record, record.state)
@@ -262,6 +263,15 @@ class Driver:
                 f"some finished runs were made with {changes}: they are kept, and the report "
                 "ranks no seconds across them; another --out makes them again."
             )
+
+    def _tell_busy(self, record: RunRecord) -> None:
+        """Say once that others used the machine while seconds were measured."""
+        environment = record.environment
+        timed = (environment.concurrency or 1) * (environment.threads or 1)
+        sentence = provenance.busy(environment.load_1min, timed)
+        if sentence and "busy" not in self._told:
+            self._told.add("busy")
+            self.listener.tell(sentence)
 
     def _stop(self, why: str) -> None:
         self._stopping = True

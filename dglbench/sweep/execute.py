@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from dglbench.errors import RunError, SweepError
+from dglbench.errors import SweepError
+from dglbench.runs.out_folder import make_folder
 from dglbench.sweep.driver import Driver, SweepEnd
 from dglbench.sweep.executors import make_executor
 from dglbench.sweep.interrupts import Interrupts
@@ -28,12 +29,7 @@ def run_sweep(
     """Run what a plan has left to run, by the executor of that name or whichever suits."""
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
-    try:
-        plan.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(
-            f"{plan.out} cannot be made: {error.strerror}; choose another --out."
-        ) from error
+    make_folder(plan.out)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         locks = stack.enter_context(Locks(plan.out))

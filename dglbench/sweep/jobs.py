@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord, Status
-from dglbench.training.evaluation import Loaded
+from dglbench.training.evaluation import Loaded, load_data
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import WarmStart, train_warm_start
@@ -138,18 +138,20 @@ class Listener(Protocol):
 
 def do_job(
     job: Job,
-    loaded: Loaded,
     *,
+    loaded: Loaded | None = None,
     watch: Callable[[Progress], None] | None = None,
     concurrency: int = 1,
     guard: AbstractContextManager[None] | None = None,
 ) -> RunOutput | WarmStart:
     """Do a job in this process: all that an executor has to have called somewhere.
 
+    ``loaded`` is the job's data if they are at hand (they are made or read here if not),
     ``concurrency`` is the number of jobs that share the machine, ``guard`` surrounds the
     training alone (see `dglbench.training.train`).
     """
     spec = job.spec
+    loaded = loaded or load_data(spec.data, spec.data_digest)
     if job.is_warm_start:
         with guard or nullcontext():
             task = find_task(spec.data.task)

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dglbench.data.source import load_dataset
+from dglbench.plugins import find_task
 from dglbench.runs import provenance
+from dglbench.runs.out_folder import check_folder
+from dglbench.sweep.reference_pace import reference_seconds
 from dglbench.sweep.resolved import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
 from dglbench.sweep.survey import Survey, needs_run, read_state
@@ -33,6 +36,8 @@ class PlanRow(NamedTuple):
     to_run: int
     seconds: float | None
     """Estimated time of what is to run, None if no finished run tells."""
+    from_reference: bool
+    """Whether the estimate is from the project's reference runs, for lack of runs here."""
     damaged: Mapping[str, str]
     """Run to what is wrong with its files."""
     upgrades: Counter[str]
@@ -58,7 +63,7 @@ class Plan:
 
     def _row(self, search: GroupSearch, retry_failed: bool) -> PlanRow:
         counts: Counter[str] = Counter()
-        unknown, seconds, to_run = False, 0.0, 0
+        unknown, seconds, to_run, from_reference = False, 0.0, 0, False
         damaged: dict[str, str] = {}
         upgrades: Counter[str] = Counter()
         for run_id, spec in search.pending.items():
@@ -71,16 +76,28 @@ class Plan:
                 upgrades[", ".join(changes)] += 1
             if needs_run(known, retry_failed):
                 to_run += 1
-                estimate = self.survey.seconds(spec)
-                unknown |= estimate is None
+                estimate, elsewhere = self._estimate(spec)
+                unknown, from_reference = unknown or estimate is None, from_reference or elsewhere
                 seconds += estimate or 0.0
         for epochs, runs in search.upcoming:
             to_run += runs
-            estimate = self.survey.seconds(spec)
-            unknown |= estimate is None
+            estimate, elsewhere = self._estimate(spec)
+            unknown, from_reference = unknown or estimate is None, from_reference or elsewhere
             seconds += (estimate or 0.0) * runs * epochs / spec.protocol.epochs
         left = None if unknown else seconds
-        return PlanRow(search.group, search.total, counts, to_run, left, damaged, upgrades)
+        return PlanRow(
+            search.group, search.total, counts, to_run, left, from_reference, damaged, upgrades
+        )
+
+    def _estimate(self, spec: RunSpec) -> tuple[float | None, bool]:
+        """Estimate a run's seconds, and say whether the reference runs had to answer."""
+        here = self.survey.seconds(spec)
+        return (here, False) if here is not None else (reference_seconds(spec), True)
+
+    def remarks(self) -> list[str]:
+        """Collect what the tasks want a reader to know of their data, each once."""
+        said = (find_task(s.task).remark(s.settings) for s in self.sweep.settings)
+        return list(dict.fromkeys(remark for remark in said if remark))
 
 
 def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
@@ -92,6 +109,7 @@ def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: P
 
 def make_plan(sweep: Sweep, out: Path) -> Plan:
     """Spell out the runs, check that their data can be made, and look at the folder."""
+    check_folder(out)
     units = make_groups(sweep)
     for unit in units:
         _check_data([group.specs[0] for group in unit])

@@ -15,7 +15,8 @@ from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
-from dglbench.plugins import TASKS, find_method, find_task, plugins
+from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting
+from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.wishes import Search, Wishes
 from dglbench.task import Task, TaskSpec, setting_name
 from dglbench.training.resolve import paper_options, resolve_protocol
@@ -98,9 +99,8 @@ class Sweep:
 
 def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     """Resolve wishes given in rising order of precedence."""
+    wishes = [with_known_names(source) for source in wishes]
     methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
-    for name in methods:
-        find_method(name)
     _check_owners(wishes, methods)
     search: Search = _last(wishes, "search") or "none"
     settings = tuple(_settings(wishes, methods, search))
@@ -111,7 +111,7 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
         )
     return Sweep(
         methods=methods,
-        solver=_last(wishes, "solver") or "ortools",
+        solver=find_plugin(SOLVERS, _last(wishes, "solver") or "ortools").name,
         threads=_last(wishes, "threads") or 1,
         search=search,
         time_limit=_last(wishes, "time_limit"),
@@ -124,7 +124,8 @@ def _settings(wishes: Sequence[Wishes], methods: Sequence[str], search: str) -> 
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
     flags = wishes[-1]
-    names = {name for _, entry in chosen for name in (entry["task"], _split(entry["task"])[0].name)}
+    names = {entry["task"] for _, entry in chosen}
+    names |= {find_setting(name)[0].name for name in names}
     for owner, value in flags.set.items():
         if isinstance(value, Mapping) and owner not in names:
             raise SweepError(
@@ -163,7 +164,7 @@ def _setting(
     methods: Sequence[str],
     search: str,
 ) -> Setting:
-    task, size = _split(entry["task"])
+    task, size = find_setting(entry["task"])
     paper = dict(task.paper().get("settings", {}).get(entry["task"], {}))
     seeds: Any = paper.pop("seeds", [DEFAULT_SEED])
     given: dict[str, Any] = paper
@@ -181,8 +182,8 @@ def _setting(
     try:
         settings = task.parse_settings({**given, **size})
     except OptionError as error:
-        hint = f" To set it for one task alone, write --set {task.name}.key=value."
-        raise OptionError(f"{error}{hint if 'has no option' in str(error) else ''}") from error
+        there = [other["task"] for _, other in _entries(wishes)]
+        raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
     if size and str(given.get("n", settings.n)) != str(settings.n):
         raise SweepError(
             f"{entry['task']} has its size in its name, so n={given['n']} cannot be set; "
@@ -257,15 +258,6 @@ def _typed_values(cls: type[Any], method: str, key: str, values: Any) -> list[An
             _typed[cls, key, repr(value)] = getattr(parsed, key)
         typed.append(_typed[cls, key, repr(value)])
     return list(dict.fromkeys(typed))
-
-
-def _split(name: str) -> tuple[Task, dict[str, int]]:
-    """Read ``matching-50`` as a task and its size, ``matching`` as a task alone."""
-    known = {plugin.name for plugin in plugins(TASKS)}
-    stem, dash, size = name.rpartition("-")
-    if name not in known and dash and size.isdigit():
-        return find_task(stem), {"n": int(size)}
-    return find_task(name), {}
 
 
 def _check_owners(wishes: Sequence[Wishes], methods: Sequence[str]) -> None:

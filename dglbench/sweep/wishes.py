@@ -111,6 +111,8 @@ def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
         if given.get(key) in ("", []):
             raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
+        if isinstance(given.get("seeds"), str):
+            given["seeds"] = options.spell_out_ranges(given["seeds"])
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:
         raise SweepError(str(error)) from error

@@ -128,7 +128,8 @@ class SplitEvaluator:
             raise SolverError(
                 f"instance {self.instances[k]}: the decision taken is worth "
                 f"{outcome.achieved[k]:.12g}, better than the optimum {self.optimal[k]:.12g}, so "
-                f"{type(self.solver).__name__}, which found both for the evaluation, is wrong; mend that solver."
+                f"{type(self.solver).__name__}, which found both for the evaluation, is wrong; "
+                "mend that solver."
             )
 
 

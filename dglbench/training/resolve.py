@@ -13,18 +13,45 @@ from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError
-from dglbench.plugins import MethodChoice, find_layer, find_method, find_solver, find_task
+from dglbench.plugins import (
+    SOLVERS,
+    MethodChoice,
+    find_layer,
+    find_method,
+    find_plugin,
+    find_setting,
+    find_solver,
+    find_task,
+)
 from dglbench.runs.source import source_hash
 from dglbench.task import Task, TaskSpec
 from dglbench.training.spec import Protocol, RunSpec
 
 __all__ = [
+    "named_setting",
     "paper_options",
     "resolve_data",
     "resolve_protocol",
     "resolve_run",
     "run_source",
 ]
+
+
+def named_setting(name: str, given: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """Read a task or a setting such as ``matching-50``, with what else was given for it.
+
+    A setting that the paper names brings all its settings there (its seeds are left
+    to whoever asks); what was given wins, except over the size in the name.
+    """
+    task, size = find_setting(name)
+    if size and "n" in given and str(given["n"]) != str(size["n"]):
+        raise OptionError(
+            f"{name} has its size in its name, so n={given['n']} cannot be set; "
+            f"write {task.name}-{given['n']}, or {task.name} alone."
+        )
+    paper = task.paper().get("settings", {}).get(f"{task.name}-{size['n']}" if size else name, {})
+    own = {key: value for key, value in paper.items() if key != "seeds"}
+    return task, {**own, **given, **size}
 
 
 def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
@@ -54,7 +81,8 @@ def resolve_run(
     data_digest: str | None = None,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
-    task, choice, family = find_task(data.task), find_method(method), find_solver(solver)
+    task, choice, family = find_task(data.task), find_method(method), find_plugin(SOLVERS, solver)
+    method, solver = choice.name, family.name  # as registered, however they were written
     if threads < 1:
         raise OptionError(f"--threads must be a whole number ≥ 1, got {threads}.")
     fixed = set(choice.from_name) & set(given_options)
@@ -70,7 +98,7 @@ def resolve_run(
         method=method,
         options=parsed,
         solver=solver,
-        dual_rule=choice.cls.dual_rule or family.dual_rule,
+        dual_rule=choice.cls.dual_rule or family.target.dual_rule,
         protocol=protocol,
         source=run_source(data.task, method, solver),
         data_digest=data_digest,

@@ -10,12 +10,19 @@ from typing import Any, NamedTuple
 from dglbench.data.dataset_file import dataset_digest, read_dataset
 from dglbench.data.source import identify
 from dglbench.errors import OptionError, RunError
-from dglbench.plugins import find_method, find_task
+from dglbench.plugins import find_method, find_setting, find_task
+from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
+from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.fit import check_fit
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
+from dglbench.training.resolve import (
+    named_setting,
+    resolve_data,
+    resolve_protocol,
+    resolve_run,
+)
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import load_or_train
@@ -80,9 +87,10 @@ def run_once(
     folder = out / spec.run_id
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
+    check_folder(out)
     loaded = loaded or load_data(spec.data, spec.data_digest)
-    check_fit(spec, loaded.dataset.problem)
-    out.mkdir(parents=True, exist_ok=True)
+    check_fit(spec, loaded.dataset.problem)  # refused before anything is written
+    make_folder(out)
     clean_partial(out)
     warm_start = None
     if spec.protocol.warm_start:
@@ -101,16 +109,16 @@ def run_once(
 
 def _resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
     """Check the request; a dataset file is read once, and what was hashed is trained on."""
-    task, loaded = find_task(request.task), None
+    (task, settings), loaded = named_setting(request.task, request.settings), None
     if request.data_file is None:
-        data = resolve_data(task, request.settings, request.seed)
+        data = resolve_data(task, settings, request.seed)
         digest = identify(data)
     else:
         dataset = read_dataset(request.data_file)
         data, digest = dataset.spec, dataset_digest(dataset)
-        if data.task != request.task:
+        if data.task != task.name or find_setting(request.task)[1] not in ({}, _size(data)):
             raise OptionError(
-                f"{request.data_file} holds {data.task} data; train {data.task} on it."
+                f"{request.data_file} holds {data.setting_name} data; train {data.task} on it."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
     spec = resolve_run(
@@ -142,6 +150,10 @@ def _read(folder: Path) -> RunRecord:
             f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
             "results/matching-50-s25-dgl-5-0123456789ab."
         ) from error
+
+
+def _size(data: TaskSpec) -> dict[str, int]:
+    return {"n": data.settings.n}
 
 
 def _short(digest: str | None) -> str:

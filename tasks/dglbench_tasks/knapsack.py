@@ -188,6 +188,15 @@ class Knapsack(Task):
         """Place each slot at the hour it starts."""
         return LabelAxis("hour of day", np.arange(settings.n) * (24 / settings.n))
 
+    def remark(self, settings: KnapsackSettings) -> str | None:
+        """Say that days are simulated, and how to take the real ones."""
+        if settings.source == "semo":
+            return None
+        return (
+            "knapsack runs on simulated market days; --set knapsack.source=semo takes the real "
+            "ones, downloaded once."
+        )
+
 
 def _synthetic(settings: KnapsackSettings, seed: int) -> Days:
     from dglbench_tasks import market

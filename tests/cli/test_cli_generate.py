@@ -114,7 +114,7 @@ def test_other_content_is_overwritten_only_by_force(there, cli, tmp_path, small_
         (["matching", "--set", "slack=a lot"], "slack must be a number ≥ 0, got 'a lot'"),
         (["matching", "--set", "capacities=1,1,1"], "hold all 50 individuals"),
         (["matching", "--out", "folder"], "folder is a folder"),
-        (["matching", "--n", "2", "--out", "file/x.parquet"], "could not be written"),
+        (["matching", "--n", "2", "--out", "file/x.parquet"], "is a file, not a folder"),
         (["matching", "--plot", "x.gif"], "ends in .png, .svg, .pdf, got 'x.gif'"),
     ],
 )

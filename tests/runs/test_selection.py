@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dglbench.runs.record import (
     Environment,
@@ -15,7 +18,13 @@ from dglbench.runs.record import (
     Status,
     Summary,
 )
-from dglbench.runs.selection import best_record, improves, ranked, validation_regret
+from dglbench.runs.selection import (
+    best_record,
+    improves,
+    improving,
+    ranked,
+    validation_regret,
+)
 
 
 def record(val: float, *, epochs: int = 9, state: str = "done", **options) -> RunRecord:
@@ -68,3 +77,13 @@ def test_what_has_no_finite_result_is_never_chosen():
 )
 def test_an_epoch_must_be_better_than_the_ones_before_it(regret, best, better):
     assert improves(regret, best) is better
+
+
+@given(st.lists(st.sampled_from([0.1, 0.2, 0.3, math.nan, math.inf]), min_size=1, max_size=8))
+def test_a_frame_of_epochs_is_judged_by_the_same_rule(regrets):
+    best, expected = None, []
+    for regret in regrets:
+        expected.append(improves(regret, best))
+        best = regret if expected[-1] else best
+    frame = pl.DataFrame({"run": ["a"] * len(regrets), "regret": regrets})
+    assert frame.select(improving("regret", of="run")).to_series().to_list() == expected

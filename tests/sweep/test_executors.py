@@ -16,11 +16,10 @@ POOL = """
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 from dglbench.sweep.jobs import Ended, do_job
-from dglbench.training.resolve import load_data
 
 
 def work(job, concurrency):
-    return do_job(job, load_data(job.spec.data), concurrency=concurrency)
+    return do_job(job, concurrency=concurrency)
 
 
 class Pool:

@@ -5,6 +5,7 @@ import pytest
 from dglbench.errors import OptionError, PluginError
 from dglbench.plugins import find_solver, find_task
 from dglbench.runs import schemas
+from dglbench.runs.source import closure
 from dglbench.training.evaluation import load_data
 
 from .helpers import METHODS, TASKS, make_spec, run
@@ -124,6 +125,7 @@ def test_every_method_runs_on_a_third_family(highs, method):
     for task in TASKS:
         spec = make_spec(task, method, "highs", epochs=2, warm_start=False)
         assert (spec.solver, spec.dual_rule) == ("highs", "highs-vertex")
+        assert spec.source != make_spec(task, method, "ortools").source
         before = highs.solved
         ran = run(spec)
         assert ran.record.state == "done", ran.record.status.traceback
@@ -163,6 +165,17 @@ def test_a_layer_and_a_method_with_phases_of_its_own(smooth):
         assert six == pytest.approx(lap["epoch_s"])
     assert all(lap["differentiate_s"] > 0 for lap in timing[1:])
     assert ran.record.summary.solves["train"] == 3 * 40
+
+
+def test_the_code_of_layers_and_of_the_evaluation_is_part_of_a_runs_identity(installed, smooth):
+    source = "from outside_smooth import Smooth\nclass Bare(Smooth):\n    layers = ()\n"
+    source += "class Quadratic(Smooth):\n    layers = ('cvxpylayers',)\n"
+    entries = {name: f"layered:{name.title()}" for name in ("bare", "quadratic")}
+    installed("layered", source, methods=entries)
+    sources = {make_spec("matching", name).source for name in entries}
+    assert len(sources) == 2
+    # Whatever the family: tasks without a batched solver are judged by it.
+    assert "dglbench.solvers.ortools" in closure("dglbench.training.train")
 
 
 def test_only_methods_with_something_to_say_write_phases():

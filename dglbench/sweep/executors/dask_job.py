@@ -134,7 +134,7 @@ def work(order: Order) -> RunOutput | WarmStart | DataNeeded | OtherCode:
             worker.log_event(order.topic, {"key": job.key, "training": True})
         return do_job(
             job,
-            loaded,
+            loaded=loaded,
             watch=_watcher(worker, order),
             concurrency=order.concurrency.get(host(worker.address), 1),
         )

@@ -10,7 +10,6 @@ from types import FrameType
 
 from dglbench.errors import SweepError
 from dglbench.sweep.jobs import Ended, ExecutorContext, HearNews, Job, News, do_job, hard_limit
-from dglbench.training.evaluation import load_data
 from dglbench.training.train import RunStop
 
 __all__ = ["InProcess"]
@@ -46,7 +45,6 @@ class InProcess:
         try:
             result = do_job(
                 job,
-                load_data(job.spec.data, job.spec.data_digest),
                 watch=lambda progress: hear(job.key, News.of(progress)),
                 guard=self._guard(job.time_limit),
             )

@@ -1,0 +1,75 @@
+"""Names in a sweep: however they were written, they are taken as they are registered."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dglbench import options
+from dglbench.errors import DglbenchError
+from dglbench.plugins import find_method, find_setting
+from dglbench.sweep.wishes import Wishes
+from dglbench.task import Task
+
+__all__ = ["owner_hint", "with_known_names"]
+
+
+def with_known_names(wishes: Wishes) -> Wishes:
+    """Return the wishes with methods and settings named as registered: ``DGL-5`` is ``dgl-5``.
+
+    A method or task that does not exist is refused here. What a table belongs to is
+    left as written if it names nothing: its reader knows what may stand there.
+    """
+    return dataclasses.replace(
+        wishes,
+        methods=None if wishes.methods is None else tuple(map(_method, wishes.methods)),
+        tasks=None if wishes.tasks is None else tuple(map(_setting, wishes.tasks)),
+        set=_owners(wishes.set, _setting),
+        option=_owners(wishes.option, _method),
+        setting=tuple(
+            {
+                **entry,
+                "task": _setting(entry["task"]),
+                "option": _owners(entry.get("option", {}), _method),
+                **({"space": _owners(entry["space"], _method)} if "space" in entry else {}),
+            }
+            for entry in wishes.setting
+        ),
+    )
+
+
+def owner_hint(task: Task, given: Mapping[str, Any], settings: Iterable[str]) -> str:
+    """Say which of the sweep's tasks has the setting that ``task`` lacks, if one does."""
+    unknown = next((key for key in given if key not in _settings_of(task)), None)
+    if unknown is None:
+        return ""
+    others = {find_setting(name)[0].name: find_setting(name)[0] for name in settings}
+    owners = [name for name, other in others.items() if unknown in _settings_of(other)]
+    if not owners:
+        return ""
+    return f" To set it for {owners[0]} alone, write --set {owners[0]}.{unknown}={given[unknown]}."
+
+
+def _settings_of(task: Task) -> set[str]:
+    return {info.name for info in options.describe(task.Settings)}
+
+
+def _method(name: str) -> str:
+    return find_method(name).name
+
+
+def _setting(name: str) -> str:
+    task, size = find_setting(name)
+    return f"{task.name}-{size['n']}" if size else task.name
+
+
+def _owners(table: Mapping[str, Any], known: Callable[[str], str]) -> dict[str, Any]:
+    renamed: dict[str, Any] = {}
+    for owner, value in table.items():
+        try:
+            name = known(owner) if isinstance(value, Mapping) else owner
+        except DglbenchError:
+            name = owner
+        renamed[name] = value
+    return renamed
