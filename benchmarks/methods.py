@@ -30,9 +30,9 @@ from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.plugins import find_task
 from dglbench.streams import stream
 from dglbench.training.clock import Clock
-from dglbench.training.evaluation import Evaluator
+from dglbench.training.evaluation import Evaluator, load_data
 from dglbench.training.learner import Learner
-from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.warm_start import load_or_train
 
 METHODS = ("two-stage", "dgl-none", "dgl-5", "dgl-1", "dgl-auto", "spo", "qptl")

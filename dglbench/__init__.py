@@ -1,14 +1,98 @@
-"""dglbench: which way of training gives the best decisions for the time you have?"""
+"""dglbench: which way of training gives the best decisions for the time you have?
 
-from typing import Any
+Every public name is in `PUBLIC`, with the module that defines it, and is imported when it is
+first used: ``import dglbench`` alone loads no torch, numpy or polars.
+"""
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from dglbench.errors import DatasetError as DatasetError
+    from dglbench.errors import DglbenchError as DglbenchError
+    from dglbench.errors import DownloadError as DownloadError
+    from dglbench.errors import NewerFormatError as NewerFormatError
+    from dglbench.errors import OptionError as OptionError
+    from dglbench.errors import PluginError as PluginError
+    from dglbench.errors import ProblemError as ProblemError
+    from dglbench.errors import ReportError as ReportError
+    from dglbench.errors import RunError as RunError
+    from dglbench.errors import SolverError as SolverError
+    from dglbench.errors import SweepError as SweepError
+    from dglbench.layers.base import Layer as Layer
+    from dglbench.losses.dual_guided import DualGuidedLoss as DualGuidedLoss
+    from dglbench.losses.mean_squared import MSE as MSE
+    from dglbench.losses.qptl import QPTL as QPTL
+    from dglbench.losses.spo_plus import SPOPlus as SPOPlus
+    from dglbench.methods.base import Method as Method
+    from dglbench.problem import Problem as Problem
+    from dglbench.report.frames import load as load
+    from dglbench.solvers.answers import decide as decide
+    from dglbench.solvers.answers import duals as duals
+    from dglbench.solvers.base import Solver as Solver
+    from dglbench.streams import stream as stream
+    from dglbench.sweep.from_python import run_many as run_many
+    from dglbench.task import Dataset as Dataset
+    from dglbench.task import Task as Task
+    from dglbench.task import TaskSpec as TaskSpec
+    from dglbench.training.from_python import train as train
+
+_ERRORS = (
+    "DatasetError",
+    "DglbenchError",
+    "DownloadError",
+    "NewerFormatError",
+    "OptionError",
+    "PluginError",
+    "ProblemError",
+    "ReportError",
+    "RunError",
+    "SolverError",
+    "SweepError",
+)
+
+PUBLIC: dict[str, str] = {
+    # what a problem is, and its exact answers
+    "Problem": "dglbench.problem",
+    "decide": "dglbench.solvers.answers",
+    "duals": "dglbench.solvers.answers",
+    # losses for any training loop
+    "DualGuidedLoss": "dglbench.losses.dual_guided",
+    "MSE": "dglbench.losses.mean_squared",
+    "QPTL": "dglbench.losses.qptl",
+    "SPOPlus": "dglbench.losses.spo_plus",
+    # runs, and what they left
+    "load": "dglbench.report.frames",
+    "run_many": "dglbench.sweep.from_python",
+    "train": "dglbench.training.from_python",
+    # what a plugin is made of
+    "Dataset": "dglbench.task",
+    "Layer": "dglbench.layers.base",
+    "Method": "dglbench.methods.base",
+    "Solver": "dglbench.solvers.base",
+    "Task": "dglbench.task",
+    "TaskSpec": "dglbench.task",
+    "stream": "dglbench.streams",
+    **dict.fromkeys(_ERRORS, "dglbench.errors"),
+}
+"""Public name to the module that defines it."""
+
+__all__ = ["PUBLIC", "__version__", *PUBLIC]  # noqa: PLE0604 - all of them are text
 
 
 def __getattr__(name: str) -> Any:
-    """Look the version up when it is asked for: that import is a fifth of ``--help``."""
-    if name != "__version__":
-        raise AttributeError(f"module 'dglbench' has no attribute '{name}'")
-    from importlib.metadata import version
+    """Import a public name, or look the version up, when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
 
-    return version("dglbench")
+        return version("dglbench")
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'dglbench' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(PUBLIC[name]), name)
+    globals()[name] = value  # the next time it is an ordinary attribute
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,12 +1,11 @@
-"""The Dual-Guided Loss: solve now and then, let dual variables guide the steps between.
+"""The Dual-Guided Loss as methods: when the duals of all training instances are renewed.
 
-The paper's symbols: λ duals, h dual-adjusted scores, z̃ soft decisions, τ
-temperature, U refresh period, δ tolerance. Reference: Rodriguez-Diaz, Bansak
-and Paulson, A Dual Perspective on Decision-Focused Learning, 2025.
+The loss itself, its formula and its reference are in `dglbench.losses.dual_guided`.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -15,7 +14,6 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.methods.base import Batch, LearningRate, Method, Snapshot, Training
-from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.methods.diagnostics import bound_row
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ __all__ = [
     "DglEveryOptions",
     "DglNone",
     "DglOptions",
-    "soft_decisions",
 ]
 
 
@@ -45,34 +42,41 @@ class DglOptions:
 
 
 class _DualGuided(Method):
-    """The loss that all variants share:
-
-        −(1/G) Σ_g (y − Aᵀλ)_g · z̃_g  +  α·MSE,   z̃_g = softmax((ŷ − Aᵀλ)_g / τ)
-
-    with y in place of y − Aᵀλ in the plain form. λ carries no gradient.
-    """
+    """`dglbench.losses.dual_guided` on all training instances; variants say when λ is renewed."""
 
     Options: ClassVar[type[Any]] = DglOptions
 
     def prepare(self, training: Training) -> None:
         """Take the first duals."""
+        import torch
+
+        from dglbench.losses.dual_guided import DualGuidedLoss
+
+        options = self.options
         self._training = training
-        self._set_duals(self._first_duals())
+        self._rows = torch.arange(len(training.labels))
+        self._criterion = DualGuidedLoss(
+            training.constraints.problem,
+            tau=options.tau,
+            alpha=options.alpha,
+            form=options.form,
+            solver=training.solver,
+            **self._rule(),
+        )
+        self._take_first_duals()
+
+    def start_epoch(self, epoch: int) -> None:
+        """Count; epoch 0 began at set-up."""
+        if epoch:
+            self._criterion.start_epoch()
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean dual-guided loss of the batch."""
-        constraints, options = self._training.constraints.at(batch.rows), self.options
-        prices = self._prices[batch.rows]
-        soft = soft_decisions(batch.predictions, prices, options.tau, constraints)
-        worth = batch.labels - prices if options.form == "adjusted" else batch.labels
-        loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
-        if options.alpha:
-            loss = loss + options.alpha * self._training.constraints.mse(batch)
-        return loss
+        return self._criterion.batch_loss(batch)
 
     def current_duals(self) -> torch.Tensor:
         """Return the λ now in use."""
-        return self._duals
+        return self._criterion.duals()
 
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
         """Add Theorem 1's right-hand side to the health of the duals."""
@@ -83,21 +87,16 @@ class _DualGuided(Method):
         bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
         return {**super().diagnostics(snapshot), "bound": bound}
 
-    def _first_duals(self) -> torch.Tensor:
-        return self._refreshed()
+    @abstractmethod
+    def _rule(self) -> dict[str, Any]:
+        """Return the loss's ``refresh``, and ``delta`` if it has one."""
 
-    def _refreshed(self) -> torch.Tensor:
-        """Duals of every training instance at the current predictions."""
-        return self._training.solver.duals(
-            self._training.predict(), purpose="refresh", rows=self._every()
-        )
+    def _take_first_duals(self) -> None:
+        self._refresh_all()
 
-    def _every(self) -> range:
-        return range(len(self._training.labels))
-
-    def _set_duals(self, duals: torch.Tensor) -> None:
-        self._duals = duals
-        self._prices = self._training.constraints.prices(duals)
+    def _refresh_all(self) -> None:
+        """Renew the duals of every training instance at the current predictions."""
+        self._criterion.solve_duals(self._training.predict(), self._rows, purpose="refresh")
 
 
 class DglNone(_DualGuided):
@@ -108,10 +107,11 @@ class DglNone(_DualGuided):
 
     summary: ClassVar[str] = "dual-guided loss, duals from the labels, never refreshed"
 
-    def _first_duals(self) -> torch.Tensor:
-        return self._training.solver.duals(
-            self._training.labels, purpose="label", rows=self._every()
-        )
+    def _rule(self) -> dict[str, Any]:
+        return {"refresh": "never"}
+
+    def _take_first_duals(self) -> None:
+        self._criterion.solve_duals(self._training.labels, self._rows, purpose="label")
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,12 @@ class DglEvery(_DualGuided):
 
     def start_epoch(self, epoch: int) -> None:
         """Refresh when it is time; epoch 0 was served at set-up."""
+        super().start_epoch(epoch)
         if epoch and epoch % self.options.U == 0:
-            self._set_duals(self._refreshed())
+            self._refresh_all()
+
+    def _rule(self) -> dict[str, Any]:
+        return {"refresh": self.options.U}
 
 
 @dataclass(frozen=True)
@@ -150,13 +154,7 @@ class DglAutoOptions(DglOptions):
 
 
 class DglAuto(_DualGuided):
-    """Duals refreshed only where they mislead.
-
-    An instance of the batch is refreshed when its argmax decision z at ŷ − Aᵀλ
-    breaks A z ≤ b, or leaves more than δ unused on a row with λ > 0 (a row that
-    costs something should be used up; a free row may stay slack for ever), both
-    beyond rounding. A row that must be met exactly misleads when A z is more than δ
-    off b on either side.
+    """Duals refreshed only where they mislead, by the rule that `DualGuidedLoss` tells.
 
     Solver calls: one per instance at set-up, then only for misled instances.
     """
@@ -164,23 +162,5 @@ class DglAuto(_DualGuided):
     summary: ClassVar[str] = "dual-guided loss, duals refreshed only where they mislead"
     Options: ClassVar[type[Any]] = DglAutoOptions
 
-    def loss(self, batch: Batch) -> torch.Tensor:
-        """Refresh what is misled, then take the shared loss."""
-        predictions = batch.predictions.detach()
-        misled = self._misled(batch.rows, predictions)
-        if misled.any():
-            rows = batch.rows[misled]
-            duals = self._training.solver.duals(predictions[misled], purpose="refresh", rows=rows)
-            self._duals[rows] = duals
-            self._prices[rows] = self._training.constraints.prices(duals)
-        return super().loss(batch)
-
-    def _misled(self, rows: torch.Tensor, predictions: torch.Tensor) -> torch.Tensor:
-        constraints = self._training.constraints.at(rows)
-        hard = hard_decisions(predictions, self._prices[rows], constraints)
-        spare = constraints.b - constraints.usage(hard)
-        allowed = self.options.delta + rounding(constraints)
-        unused = (self._duals[rows] > 0) & (spare > allowed)
-        misled: torch.Tensor = broken_rows(spare, constraints) | unused
-        misled = misled.where(~constraints.equality, spare.abs() > allowed)
-        return misled.any(dim=1)
+    def _rule(self) -> dict[str, Any]:
+        return {"refresh": "auto", "delta": self.options.delta}

@@ -29,15 +29,11 @@ class QptlOptions:
 
 
 class Qptl(Method):
-    """Task loss through a quadratic program:
-
-        −y·x(ŷ) + α·MSE,   x(ŷ) = argmax_x ŷ·x − (μ/2)‖x‖² over the LP relaxation
+    """`dglbench.losses.qptl` through the layer of the paper.
 
     Solver calls: one quadratic program per instance and step, and one
     differentiation through it. An instance whose program cannot be solved is left
     out of the gradient and counted; more than 5 % of them end the run.
-    References: Wilder et al., Melding the Data-Decisions Pipeline, 2019; Amos and
-    Kolter, OptNet, 2017.
     """
 
     summary: ClassVar[str] = "differentiates through a regularised program at every step"
@@ -48,38 +44,31 @@ class Qptl(Method):
         """Build the layer and pay its first-call costs."""
         import torch
 
-        self._constraints = training.constraints
-        self._layer = training.layer(self.layers[0], mu=self.options.mu)
+        from dglbench.losses.qptl import QPTL
+
+        options = self.options
+        layer = training.layer(self.layers[0], mu=options.mu)
         first = training.labels[:1]
-        self._layer.solve(first, purpose="label", rows=torch.arange(1))
-        self._layer.pull_back(torch.zeros_like(first))
-        self._steps = 0
+        layer.solve(first, purpose="label", rows=torch.arange(1))
+        layer.pull_back(torch.zeros_like(first))
+        self._criterion = QPTL(
+            training.constraints.problem, mu=options.mu, alpha=options.alpha, layer=layer
+        )
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean task loss of the batch, with the layer's gradient attached."""
-        count = len(batch.rows)
-        x = self._layer.solve(batch.predictions, rows=batch.rows)
-        gradient = self._layer.pull_back(-batch.labels / count)
-        value = -(batch.labels * x).sum() / count
-        # The layer is differentiated by hand so that its time is its own; this
-        # term is 0 and carries that gradient on to the predictor.
-        carried = ((batch.predictions - batch.predictions.detach()) * gradient).sum()
-        loss = value + carried
-        if self.options.alpha:
-            loss = loss + self.options.alpha * self._constraints.mse(batch)
-        self._steps += count
-        return loss
+        return self._criterion.batch_loss(batch)
 
     def problems(self) -> str | None:
         """End the run when too many programs could not be solved."""
-        failures = self._layer.failures
-        if failures > _TOLERATED_FAILURES * max(self._steps, 1):
+        failures, steps = self._criterion.failures, self._criterion.steps
+        if failures > _TOLERATED_FAILURES * max(steps, 1):
             return (
-                f"{failures} of {self._steps} quadratic programs could not be solved, more than "
+                f"{failures} of {steps} quadratic programs could not be solved, more than "
                 f"{_TOLERATED_FAILURES:.0%}; try a larger mu or a smaller lr."
             )
         return None
 
     def notes(self) -> dict[str, Any]:
         """Report how many programs could not be solved."""
-        return {"qp_failures": self._layer.failures}
+        return {"qp_failures": self._criterion.failures}

@@ -26,15 +26,9 @@ class SpoOptions:
 
 
 class SpoPlus(Method):
-    """SPO+ for maximisation, with x*(y) an optimum of the chosen oracle:
+    """`dglbench.losses.spo_plus` on all training instances.
 
-        max_x (2ŷ − y)·x  −  2ŷ·x*(y)  +  y·x*(y)   ≥ 0
-
-    Subgradient in ŷ: 2 (x*(2ŷ − y) − x*(y)). Zero at ŷ = y.
     Solver calls: x*(y) once per instance at set-up, then one per instance and step.
-    Reference: Elmachtoub and Grigas, Smart "Predict, then Optimize", 2022; on the
-    relaxation: Mandi et al., Smart Predict-and-Optimize for Hard Combinatorial
-    Optimization Problems, 2020.
     """
 
     summary: ClassVar[str] = "SPO+ surrogate; one solve per instance and step"
@@ -42,15 +36,15 @@ class SpoPlus(Method):
 
     def prepare(self, training: Training) -> None:
         """Solve every training instance with its true values."""
-        solver = training.solver
-        self._oracle = solver.relax if self.options.oracle == "relax" else solver.decide
-        every = range(len(training.labels))
-        self._best = self._oracle(training.labels, purpose="label", rows=every)
+        import torch
+
+        from dglbench.losses.spo_plus import SPOPlus
+
+        self._criterion = SPOPlus(
+            training.constraints.problem, oracle=self.options.oracle, solver=training.solver
+        )
+        self._criterion.solve_labels(training.labels, torch.arange(len(training.labels)))
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean SPO+ loss of the batch."""
-        spread = 2 * batch.predictions - batch.labels
-        worst = self._oracle(spread.detach(), purpose="train", rows=batch.rows)
-        # Written so that autograd yields exactly the subgradient: both x are constants.
-        lead = worst - self._best[batch.rows]
-        return spread.flatten().dot(lead.flatten()) / len(batch.rows)
+        return self._criterion.batch_loss(batch)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.methods import Batch, Constraints
-from dglbench.methods.dgl import soft_decisions
+from dglbench.methods.decisions import soft_decisions
 from dglbench.methods.diagnostics import dual_health
 from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
@@ -164,7 +164,7 @@ def test_qptl_names_too_many_failures(monkeypatch):
     def broken(_):
         raise diffcp.SolverError("no")
 
-    monkeypatch.setattr(method._layer._layer, "_layer", broken)
+    monkeypatch.setattr(method._criterion.layer._layer, "_layer", broken)
     assert method.problems() is None
     loss, gradient = loss_and_gradient(method, labels, labels)
     assert loss == 0.0
@@ -277,7 +277,7 @@ def test_auto_does_not_refresh_for_ever_where_weights_are_fractions():
         assert (used != b).all()
         assert used.numpy() == pytest.approx(b)
         duals = torch.full((2, 1), 2.0, dtype=torch.float64)  # between 0.1 / 0.4 and 5 / 0.7
-        method._set_duals(duals)
+        method._criterion._keep(torch.arange(2), duals)
         ledger.lap()
         for _ in range(3):
             method.loss(Batch(torch.arange(2), scores, scores))

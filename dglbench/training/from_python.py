@@ -1,0 +1,139 @@
+"""One run from Python: ``dglbench.train`` is ``dglbench train``, in memory or to a folder."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dglbench.errors import OptionError, RunError
+from dglbench.plugins import find_task, offer_task
+from dglbench.runs.record import RunOutput, RunRecord, Selected
+from dglbench.runs.schemas import TABLES
+from dglbench.runs.store import read_record
+from dglbench.runs.tables import read_tables
+from dglbench.task import Dataset, Task
+from dglbench.training.run import RunRequest, resolve, run_in_memory, run_once
+from dglbench.training.train import Progress
+from dglbench.training.warm_start import fresh_predictor
+
+if TYPE_CHECKING:
+    import polars as pl
+    from torch import nn
+
+__all__ = ["TrainedRun", "train"]
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """What a run left: its record, its tables and its selected weights."""
+
+    record: RunRecord
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    """``timing``, ``regret``, ``decisions`` and, if the method logs them, ``duals``, ``bound``
+    and ``phases``; their columns are explained in docs/logs.md."""
+    weights: bytes | None = field(repr=False)
+    """The predictor's state dict at the selected epoch, as `torch.save` writes it."""
+    dataset: Dataset = field(repr=False)
+    folder: Path | None = None
+    """Where the run was written, None in memory."""
+
+    @property
+    def state(self) -> str:
+        """``done``, ``failed``, ``timeout`` or ``diverged``."""
+        return self.record.state
+
+    @property
+    def selected(self) -> Selected:
+        """The epoch with the lowest validation regret; a `RunError` if the run got nowhere."""
+        if self.record.selected is None:
+            why = self.record.status.message or "it ended before its first evaluation"
+            raise RunError(f"run {self.record.run_id} {self.state}: {why.rstrip('.')}.")
+        return self.record.selected
+
+    @property
+    def test_regret(self) -> float:
+        """Test relative regret at the selected epoch."""
+        return self.selected.test.relative_regret
+
+    def predictor(self) -> nn.Module:
+        """Return the predictor with the weights of the selected epoch."""
+        import torch
+
+        if self.weights is None:
+            raise RunError(f"run {self.record.run_id} {self.state} before it had weights to keep.")
+        predictor = fresh_predictor(find_task(self.dataset.spec.task), self.dataset)
+        predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
+        return predictor
+
+
+def train(
+    task: str | Task | Dataset,
+    method: str = "dgl-1",
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 25,
+    options: Mapping[str, Any] | None = None,
+    solver: str = "ortools",
+    threads: int = 1,
+    time_limit: float | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    watch: Callable[[Progress], None] | None = None,
+    **protocol: Any,
+) -> TrainedRun:
+    """Train one predictor with one method, as ``dglbench train`` does.
+
+    ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
+    brings its settings and seed). ``options`` are the method's; what is left open is the
+    paper's for the nearest size. ``protocol`` takes ``epochs``, ``batch_size``,
+    ``patience``, ``evaluate_every``, ``warm_start`` and the like. Without ``out`` nothing is
+    written; with it, a run that is there already is returned, unless ``force``. ``watch`` is
+    called after every epoch.
+
+    What goes wrong inside the run is in the result's ``state`` and ``record.status``.
+    """
+    if isinstance(task, Dataset) and (settings or seed != 25):
+        raise OptionError("a Dataset brings its own settings and seed; leave both out.")
+    request = RunRequest(
+        task=task.spec.task if isinstance(task, Dataset) else offer_task(task),
+        method=method,
+        settings=settings or {},
+        seed=seed,
+        dataset=task if isinstance(task, Dataset) else None,
+        options=options or {},
+        protocol=protocol,
+        solver=solver,
+        threads=threads,
+        time_limit=time_limit,
+    )
+    if out is None:
+        output, dataset = run_in_memory(request, watch=watch)
+        trained = _in_memory(output, dataset)
+    else:
+        resolved = resolve(request)
+        place = run_once(request, Path(out), force=force, watch=watch, resolved=resolved)
+        trained = _from_folder(place.folder, resolved.load().dataset)
+    if trained.state == "interrupted":
+        raise KeyboardInterrupt
+    return trained
+
+
+def _in_memory(output: RunOutput, dataset: Dataset) -> TrainedRun:
+    import polars as pl
+
+    tables = {name: pl.DataFrame(table) for name, table in output.tables.items()}
+    return TrainedRun(output.record, tables, output.weights, dataset)
+
+
+def _from_folder(folder: Path, dataset: Dataset) -> TrainedRun:
+    tables = {
+        name: read_tables(name, [folder]).rows.drop("folder")
+        for name in TABLES
+        if (folder / f"{name}.parquet").is_file()
+    }
+    weights = folder / "weights.pt"
+    kept = weights.read_bytes() if weights.is_file() else None
+    return TrainedRun(read_record(folder), tables, kept, dataset, folder)
