@@ -33,7 +33,7 @@ def package():
     """The files of the README's example, by the names it gives them."""
     task, method = blocks("python")
     (project,) = blocks("toml")
-    return {"offers.py": task, "perturbed.py": method, "pyproject.toml": project}
+    return {"coupons.py": task, "perturbed.py": method, "pyproject.toml": project}
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +110,11 @@ def test_the_example_package_installs_and_trains(tmp_path):
     done = run(install, source, site)
     assert done.returncode == 0, done.stderr
     listed = run(["dglbench", "list"], tmp_path, site)
-    assert listed.stdout.count("offers 0.1") == 2
+    assert listed.stdout.count("coupons 0.1") == 2
     words = [
         "dglbench",
         "train",
-        "offers",
+        "coupons",
         "--method",
         "perturbed",
         "--epochs",

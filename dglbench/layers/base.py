@@ -32,6 +32,8 @@ class Layer(ABC):
 
     summary: ClassVar[str] = ""
     """One line for ``dglbench list``."""
+    warm_starts: ClassVar[bool] = False
+    """Whether it starts an instance from where it ended last time, and so wants its row."""
 
     def __init__(self, problem: Problem, *, threads: int = 1) -> None:
         self.problem, self.threads = problem, threads
@@ -77,9 +79,9 @@ class MeteredLayer:
         """See `Layer.solve`; ``rows`` are training instances, such as ``batch.rows``."""
         self._meter.count(purpose, len(values))
         with self._meter.phase("solve"):
-            if not self._layer.problem.varies:
-                return self._layer.solve(values)
-            return self._layer.solve(values, rows)
+            if self._layer.problem.varies or self._layer.warm_starts:
+                return self._layer.solve(values, rows)
+            return self._layer.solve(values)
 
     def pull_back(self, direction: torch.Tensor) -> torch.Tensor:
         """See `Layer.pull_back`."""

@@ -15,7 +15,8 @@ import torch
 from dglbench.errors import OptionError, ProblemError
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.by_row import ByRow, checked_rows, first_positions
-from dglbench.methods.base import Batch
+from dglbench.losses.reactive import attached, reactive_gradient, smoothed_duals, tracked_duals
+from dglbench.methods.base import Batch, Constraints
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
@@ -23,8 +24,8 @@ from dglbench.training.clock import MeteredSolver
 
 __all__ = ["DualGuidedLoss"]
 
-_FORMS = ("adjusted", "plain")
-_RULES = ("never", "auto", "step")
+_FORMS = ("adjusted", "plain", "reactive")
+_RULES = ("never", "auto", "step", "newton")
 
 
 class DualGuidedLoss(DecisionLoss):
@@ -33,7 +34,11 @@ class DualGuidedLoss(DecisionLoss):
         −(1/G) Σ_g (y − Aᵀw)_g · z̃_g  +  α·MSE,   z̃_g = softmax((ŷ − Aᵀλ)_g / τ)
 
     with w = λ in the ``adjusted`` form and w = 0 in the ``plain`` one. λ and w carry no
-    gradient. Each row keeps its own λ, solved at its first visit and renewed by ``refresh``:
+    gradient. In the ``reactive`` form w is how prices answer to the predictions
+    (`dglbench.losses.reactive`), λ that of the smoothed problem at τ, to which a few Newton
+    steps lead from the solver's, and the loss shown is −(1/G) y·z̃.
+
+    Each row keeps its own λ, solved at its first visit and renewed by ``refresh``:
 
     - ``"never"``: λ is that of the labels, for ever.
     - U, a whole number: λ of the predictions, renewed at the first visit once it is U epochs
@@ -41,8 +46,12 @@ class DualGuidedLoss(DecisionLoss):
     - ``"auto"``: renewed where it misleads: where the argmax decision z at ŷ − Aᵀλ breaks
       A z ≤ b, or leaves more than ``delta`` unused on a row of A with λ > 0 (a row that costs
       something should be used up; a free one may stay slack for ever), both beyond rounding.
-      A row that must be met exactly misleads when A z is more than ``delta`` off b.
+      A row that must be met exactly misleads when A z is more than ``delta`` off b. In the
+      reactive form the soft decision is asked instead, and may break a row by ``delta``: the
+      argmax at smoothed prices need not be feasible.
     - ``"step"``: renewed at every visit.
+    - ``"newton"``, in the reactive form only: followed by at most ``newton_steps`` Newton steps
+      at every visit; no solver is called after the first.
 
     `refresh` renews duals by hand. ``solver`` is a family's name, a `Solver`, or None for the
     vectorised one if the problem has the structure for it, else OR-Tools.
@@ -58,6 +67,7 @@ class DualGuidedLoss(DecisionLoss):
         form: str = "adjusted",
         refresh: int | str = "never",
         delta: float = 1.0,
+        newton_steps: int = 2,
         solver: str | Solver | MeteredSolver | None = None,
         label_scale: float = 1.0,
     ) -> None:
@@ -65,6 +75,7 @@ class DualGuidedLoss(DecisionLoss):
         check_number("tau", tau, tau > 0, "a number > 0")
         check_number("alpha", alpha, alpha >= 0, "a number ≥ 0")
         check_number("delta", delta, delta >= 0, "a number ≥ 0")
+        check_number("newton_steps", newton_steps, newton_steps >= 1, "a whole number ≥ 1")
         if form not in _FORMS:
             raise OptionError(f"form must be one of {', '.join(_FORMS)}, got {form!r}.")
         counts = isinstance(refresh, int) and not isinstance(refresh, bool) and refresh >= 1
@@ -72,7 +83,13 @@ class DualGuidedLoss(DecisionLoss):
             raise OptionError(
                 f"refresh must be {', '.join(_RULES)} or a number of epochs ≥ 1, got {refresh!r}."
             )
+        if refresh == "newton" and form != "reactive":
+            raise OptionError(
+                f"refresh=newton follows the prices of the reactive form, got form {form!r}; "
+                "take form=reactive, or another refresh."
+            )
         self.tau, self.alpha, self.form, self.delta = tau, alpha, form, delta
+        self.newton_steps = newton_steps
         self.rule = refresh
         self.epoch = 0
         self._kept = ByRow()
@@ -82,12 +99,28 @@ class DualGuidedLoss(DecisionLoss):
         self._renew(batch)
         constraints = self.constraints.at(batch.rows)
         prices = self._kept["prices"][self._kept.places(batch.rows)]
-        soft = soft_decisions(batch.predictions, prices, self.tau, constraints)
-        worth = self._worth(batch.labels, prices)
-        loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
+        if self.form == "reactive":
+            loss = self._reactive(batch, prices, constraints)
+        else:
+            soft = soft_decisions(batch.predictions, prices, self.tau, constraints)
+            worth = batch.labels - prices if self.form == "adjusted" else batch.labels
+            loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
         if self.alpha:
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
+
+    def _reactive(
+        self, batch: Batch, prices: torch.Tensor, constraints: Constraints
+    ) -> torch.Tensor:
+        """−(1/G) y·z̃ with the gradient through λ, worked out by hand: it is exact and cheaper."""
+        duals = self._kept["duals"][self._kept.places(batch.rows)].numpy()
+        soft = soft_decisions(batch.predictions.detach(), prices, self.tau, constraints)
+        count = len(batch.rows) * constraints.groups
+        gradient = reactive_gradient(
+            constraints.problem, soft.numpy(), batch.labels.numpy(), duals, self.tau
+        )
+        value = -float((batch.labels * soft).sum()) / count
+        return attached(batch.predictions, value, torch.from_numpy(gradient / count))
 
     def start_epoch(self) -> None:
         """Count an epoch: by it duals grow old."""
@@ -122,7 +155,15 @@ class DualGuidedLoss(DecisionLoss):
 
     def solve_duals(self, values: torch.Tensor, rows: torch.Tensor, *, purpose: str) -> None:
         """Take the duals of distinct rows from scaled values, and keep them."""
-        self._keep(rows, self.solver.duals(values, purpose=purpose, rows=rows))
+        duals = self.solver.duals(values, purpose=purpose, rows=rows)
+        if self.form == "reactive":
+            meter = self.solver.meter
+            with meter.phase("refresh" if purpose == "refresh" else "solve"):
+                at = self.constraints.at(rows).problem
+                point = smoothed_duals(at, values.numpy(), self.tau, duals.numpy())
+            meter.count("newton_steps", point.steps)
+            duals = torch.from_numpy(point.duals)
+        self._keep(rows, duals)
 
     def get_extra_state(self) -> dict[str, Any]:
         """Return what ``state_dict`` saves: the epoch, and every row's duals and their age."""
@@ -141,10 +182,6 @@ class DualGuidedLoss(DecisionLoss):
         rows, duals, renewed = (state[name].cpu().clone() for name in ("rows", "duals", "renewed"))
         self._keep(rows, duals, renewed)
 
-    def _worth(self, labels: torch.Tensor, prices: torch.Tensor) -> torch.Tensor:
-        """Return y − Aᵀw, constant in the gradient, for the w of the form."""
-        return labels - prices if self.form == "adjusted" else labels
-
     def _renew(self, batch: Batch) -> None:
         """Solve what the batch has that is new, due or misled, each row once."""
         rows, predictions = batch.rows, batch.predictions.detach()
@@ -154,6 +191,9 @@ class DualGuidedLoss(DecisionLoss):
         elif new:
             self.solve_duals(predictions[new], rows[new], purpose="refresh")
         if self.rule == "never" or len(new) == len(rows):
+            return
+        if self.rule == "newton":
+            self._track(rows, predictions)
             return
         wanting = self._wanting(rows, predictions)
         if new:
@@ -170,14 +210,36 @@ class DualGuidedLoss(DecisionLoss):
         places = self._kept.places(rows)
         if self.rule != "auto":
             return self._kept["renewed"][places] <= self.epoch - int(self.rule)
-        constraints = self.constraints.at(rows)
-        hard = hard_decisions(predictions, self._kept["prices"][places], constraints)
-        spare = constraints.b - constraints.usage(hard)
+        constraints, prices = self.constraints.at(rows), self._kept["prices"][places]
         allowed = self.delta + rounding(constraints)
+        if self.form == "reactive":
+            soft = soft_decisions(predictions, prices, self.tau, constraints)
+            spare = constraints.b - constraints.usage(soft)
+            broken = spare < -allowed
+        else:
+            hard = hard_decisions(predictions, prices, constraints)
+            spare = constraints.b - constraints.usage(hard)
+            broken = broken_rows(spare, constraints)
         unused = (self._kept["duals"][places] > 0) & (spare > allowed)
-        misled: torch.Tensor = broken_rows(spare, constraints) | unused
+        misled: torch.Tensor = broken | unused
         misled = misled.where(~constraints.equality, spare.abs() > allowed)
         return misled.any(dim=1)
+
+    def _track(self, rows: torch.Tensor, predictions: torch.Tensor) -> None:
+        """Follow λ of these rows by Newton steps; a row that comes twice counts once."""
+        first = first_positions(rows.tolist())
+        meter = self.solver.meter
+        with meter.phase("refresh"):
+            at, start = rows[first], self._kept["duals"][self._kept.places(rows[first])]
+            point = tracked_duals(
+                self.constraints.at(at).problem,
+                predictions[first].numpy(),
+                self.tau,
+                start.numpy(),
+                self.newton_steps,
+            )
+            self._keep(at, torch.from_numpy(point.duals))
+        meter.count("newton_steps", point.steps)
 
     def _keep(
         self, rows: torch.Tensor, duals: torch.Tensor, renewed: torch.Tensor | None = None

@@ -64,7 +64,7 @@ class _DualGuided(Method):
             training.constraints.problem,
             tau=options.tau,
             alpha=options.alpha,
-            form=options.form,
+            form=self._form(),
             solver=training.solver,
             **self._rule(),
         )
@@ -91,6 +91,10 @@ class _DualGuided(Method):
             )
         bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
         return {**super().diagnostics(snapshot), "bound": bound}
+
+    def _form(self) -> str:
+        form: str = self.options.form
+        return form
 
     @abstractmethod
     def _rule(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dglbench.methods.base import Batch, LearningRate, Method, Training
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Qptl", "QptlOptions"]
+__all__ = ["Qptl", "QptlDual", "QptlOptions"]
 
 # More failed instances than this share of the solves end the run as failed.
 _TOLERATED_FAILURES = 0.05
@@ -77,3 +77,14 @@ class Qptl(Method):
     def notes(self) -> dict[str, Any]:
         """Report how many programs could not be solved."""
         return {"qp_failures": self._criterion.failures}
+
+
+class QptlDual(Qptl):
+    """The same method through `dglbench.layers.dual`: the same x and gradient, sooner.
+
+    Solver calls: as `Qptl`; a program is some Newton steps in M multipliers, from where the
+    instance ended last time.
+    """
+
+    summary: ClassVar[str] = "QPTL through the dual layer: the same program, solved sooner"
+    layers: ClassVar[tuple[str, ...]] = ("dual-quadratic",)

@@ -17,6 +17,7 @@ import numpy as np
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
+from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
 from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
 from dglbench.structure.matrices import pick_one
@@ -140,7 +141,7 @@ class IntegralRule(IntegerRule):
 class MipRule(IntegerRule):
     """Any other problem, by SCIP with a gap of 0.
 
-    SCIP and not CP-SAT: A need not be integer, and CP-SAT would first round it to integers.
+    SCIP and not CP-SAT: A need not be in whole numbers here, and CP-SAT would first round it.
     The objective is scaled by a power of two (exact) to a largest coefficient in [1, 2), far
     above SCIP's absolute tolerances; the rounded answer is checked against the rows.
     """
@@ -180,7 +181,8 @@ class OrtoolsSolver(Solver):
 
     `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
     programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
-    anyway (top-k), SCIP for the rest. One solve an instance.
+    anyway (top-k), the relaxation and CP-SAT where rows are whole numbers (scheduling), SCIP
+    for the rest. One solve an instance.
 
     Reference: OR-Tools, https://developers.google.com/optimization.
     """
@@ -208,7 +210,17 @@ class OrtoolsSolver(Solver):
         for rule in (FlowRule, PathRule, KnapsackRule):
             if rule.fits(self.problem):
                 return rule(self.problem)
-        return IntegralRule(self.problem) if self.problem.is_integral else MipRule(self.problem)
+        if self.problem.is_integral:
+            return IntegralRule(self.problem)
+        if CpSatRule.fits(self.problem):
+            return CpSatRule(self.problem, self._relaxed)
+        return MipRule(self.problem)
+
+    def _relaxed(self, values: Array, b: Array, mask: Mask, instance: int) -> Relaxed:
+        vertex = self._relaxation.solve(values, b, mask, instance)
+        equality = self.problem.equality
+        duals = np.where(equality, vertex.duals, np.maximum(vertex.duals, 0.0))
+        return Relaxed(vertex.x.reshape(values.shape), duals)
 
     def _vertices(self, values: Array, at: Problem) -> Iterator[Vertex]:
         for instance, (coefficients, b, mask) in enumerate(_one_by_one(values, at)):

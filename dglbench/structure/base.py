@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -31,6 +32,11 @@ class Structure(ABC):
     def matrix(self) -> Any:
         """A as a scipy CSR array of shape (M, G·S), without stored zeros."""
 
+    @cached_property
+    def largest_use(self) -> float:
+        """The largest |entry| of A, or 1 if all are smaller: what rounding is measured by."""
+        return float(np.abs(self.matrix.data).max(initial=1.0))
+
     @overload
     def usage(self, x: Array) -> Array: ...
     @overload
@@ -48,22 +54,24 @@ class Structure(ABC):
         """Aᵀλ for duals (K, M), as (K, G, S): what each option costs at those prices."""
 
     @overload
-    def curvature(self, soft: Array) -> Array: ...
+    def curvature(self, soft: Array, weight: Array | None = None) -> Array: ...
     @overload
-    def curvature(self, soft: Any) -> Any: ...
-    def curvature(self, soft: Any) -> Any:
+    def curvature(self, soft: Any, weight: Any = None) -> Any: ...
+    def curvature(self, soft: Any, weight: Any = None) -> Any:
         """A J Aᵀ for soft decisions z (K, G, S), as (K, M, M), without gradient.
 
-        J = diag z − z zᵀ within every group: how a softmax with output z moves with its input.
+        J = w (diag z − z zᵀ) within every group: how a softmax with output z moves with its
+        input. ``weight`` is w ≥ 0, (K, G), and 1 by default.
         """
         if isinstance(soft, np.ndarray):
-            return self._curvature(soft)
+            return self._curvature(soft, weight)
         import torch
 
-        return torch.from_numpy(self._curvature(soft.detach().cpu().numpy())).to(soft)
+        plain = None if weight is None else weight.detach().cpu().numpy()
+        return torch.from_numpy(self._curvature(soft.detach().cpu().numpy(), plain)).to(soft)
 
     @abstractmethod
-    def _curvature(self, soft: Array) -> Array: ...
+    def _curvature(self, soft: Array, weight: Array | None) -> Array: ...
 
 
 def with_zero_column(numbers: Any) -> Any:

@@ -49,9 +49,10 @@ class ColumnSums(Structure):
             return np.broadcast_to(duals[:, None, :], shape).copy()
         return duals[:, None, :].expand(shape).clone()
 
-    def _curvature(self, soft: Array) -> Array:
+    def _curvature(self, soft: Array, weight: Array | None) -> Array:
         placed = soft[:, :, : self.rows]
-        curvature = -(placed.transpose(0, 2, 1) @ placed)
+        weighted = placed if weight is None else placed * weight[:, :, None]
+        curvature = -(weighted.transpose(0, 2, 1) @ placed)
         places = np.arange(self.rows)
-        curvature[:, places, places] += placed.sum(axis=1)
+        curvature[:, places, places] += weighted.sum(axis=1)
         return curvature

@@ -187,7 +187,9 @@ class Paths(Structure):
         is_edge[self.option_of[self.usable]] = 1.0
         return is_edge.reshape(self.groups, self.options)
 
-    def curvature_entries(self, soft: Array) -> tuple[Indices, Indices, Array]:
+    def curvature_entries(
+        self, soft: Array, weight: Array | None = None
+    ) -> tuple[Indices, Indices, Array]:
         """A J Aᵀ by its entries that are not 0: rows (N,), columns (N,), numbers (K, N).
 
         Few nodes share a group, so a banded factorisation can use this where M is large.
@@ -201,11 +203,13 @@ class Paths(Structure):
         blocks[:, :, 0, 1:] = blocks[:, :, 1:, 0] = -edges * (1.0 - leaving)
         blocks[:, :, 1:, 1:] = -edges[..., :, None] * edges[..., None, :]
         blocks[:, :, diagonal, diagonal] += edges
+        if weight is not None:
+            blocks *= weight[:, :, None, None]
         numbers = np.ascontiguousarray((gather @ blocks.reshape(len(soft), -1).T).T)
         return row, column, numbers
 
-    def _curvature(self, soft: Array) -> Array:
-        row, column, numbers = self.curvature_entries(soft)
+    def _curvature(self, soft: Array, weight: Array | None) -> Array:
+        row, column, numbers = self.curvature_entries(soft, weight)
         curvature = np.zeros((len(soft), self.rows, self.rows))
         curvature[:, row, column] = numbers
         return curvature

@@ -57,15 +57,19 @@ class SparseRows(Structure):
     def _tensors(self) -> tuple[Any, Any]:
         return sparse_to_torch(self._matrix), sparse_to_torch(self._transposed)
 
-    def _curvature(self, soft: Array) -> Array:
-        """A diag(z) Aᵀ − Σ_g u_g u_gᵀ, u_g = A_g z_g what group g uses."""
+    def _curvature(self, soft: Array, weight: Array | None) -> Array:
+        """A diag(w z) Aᵀ − Σ_g w_g u_g u_gᵀ, u_g = A_g z_g what group g uses."""
         curvature = np.empty((len(soft), self.rows, self.rows))
         step = max(1, _CHUNK_NUMBERS // (self.groups * self.rows))
         for start in range(0, len(soft), step):
             part = slice(start, start + step)
             flat = soft[part].reshape(-1, self.groups * self.options)
             used = np.asarray((self._by_group @ flat.T).T).reshape(len(flat), -1, self.rows)
-            curvature[part] = self._weighted_gram(flat) - used.transpose(0, 2, 1) @ used
+            again = used
+            if weight is not None:
+                again = used * weight[part, :, None]
+                flat = (soft[part] * weight[part, :, None]).reshape(flat.shape)
+            curvature[part] = self._weighted_gram(flat) - used.transpose(0, 2, 1) @ again
         return curvature
 
     def _weighted_gram(self, flat: Array) -> Array:

@@ -61,7 +61,9 @@ class TakeLeave(Structure):
             return (duals @ self.weights)[:, :, None] * _TAKE
         return (duals @ self._tensor.to(duals))[:, :, None] * self._take.to(duals)
 
-    def _curvature(self, soft: Array) -> Array:
+    def _curvature(self, soft: Array, weight: Array | None) -> Array:
         undecided = soft[:, :, 0] * (1.0 - soft[:, :, 0])
+        if weight is not None:
+            undecided *= weight
         curvature: Array = (self.weights * undecided[:, None, :]) @ self.weights.T
         return curvature

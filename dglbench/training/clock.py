@@ -152,6 +152,11 @@ class MeteredSolver:
     def __init__(self, solver: Solver, meter: Meter) -> None:
         self._solver, self._meter = solver, meter
 
+    @property
+    def meter(self) -> Meter:
+        """What counts and times it, for work that belongs to its answers."""
+        return self._meter
+
     def decide(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
         """See `Solver.decide`; ``rows`` are training instances, such as ``batch.rows``."""
         with self._metered(purpose, len(values)):

@@ -75,13 +75,20 @@ def test_input_is_left_alone(solver: Solver) -> None:
     assert (values == before).all()
 
 
-def test_integer_infeasible_names_instance_and_status() -> None:
+@pytest.mark.parametrize(
+    ("use", "sentence"),
+    [
+        (2.0, "instance 0: no choice of one option a group meets all rows"),
+        (2**0.5, "instance 0: scip ended INFEASIBLE"),  # rows that are no whole numbers
+    ],
+)
+def test_integer_infeasible_names_instance_and_status(use: float, sentence: str) -> None:
     # Half of each option fits, no whole one does: the relaxation alone is feasible.
-    problem = Problem.build(2 * np.eye(2)[:, None, :], [1.0, 1.0])
+    problem = Problem.build(use * np.eye(2)[:, None, :], [1.0, 1.0])
     solver = OrtoolsSolver(problem)
     values = np.zeros((2, 1, 2))
     assert solver.relax(values).sum() == pytest.approx(2.0)
-    with pytest.raises(SolverError, match="instance 0: scip ended INFEASIBLE"):
+    with pytest.raises(SolverError, match=sentence):
         solver.decide(values)
 
 

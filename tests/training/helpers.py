@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
+from dglbench.errors import DglbenchError
 from dglbench.plugins import METHODS as METHOD_GROUP
 from dglbench.plugins import SOLVERS as SOLVER_GROUP
 from dglbench.plugins import TASKS as TASK_GROUP
-from dglbench.plugins import find_task, plugins
+from dglbench.plugins import find_method, find_solver, find_task, plugins
 from dglbench.training.evaluation import load_data
 from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.train import train
 from dglbench.training.warm_start import load_or_train
 
-# A size and a rate that learn from 40 instances in a few epochs; the paper's rates suit 400.
-SIZES = {"knapsack": 10}
-RATES = {"knapsack": 2.0}
+# Sizes and rates that learn from 40 instances in a few epochs; the paper's rates suit 400.
+# Where decisions are integer programs, ten milliseconds each, there are fewer instances.
+FEW = {"train": 24, "val": 8, "test": 8}
+SMALL: dict[str, dict[str, Any]] = {
+    "knapsack": {"n": 10},
+    "multi-knapsack": FEW,
+    "offers": FEW,
+    "shortest-path": {"n": 3},
+    # A line can only rise or fall; a small network has something to learn from every loss.
+    "top-k": {"hidden": 8, "k": 2},
+    "transport": {"destinations": 3},
+    "scheduling": {"n": 4, "load": "drawn", "machines": 2, "slots": 8, **FEW},
+}
+RATES = {"knapsack": 2.0, "scheduling": 2.0}
 
 
 def names(group):
@@ -35,7 +48,7 @@ def names(group):
 
 def small_settings(task):
     """Few small instances, by the names most settings have."""
-    small = {"n": SIZES.get(task, 8), "train": 40, "val": 30, "test": 30}
+    small = {"n": 8, "train": 40, "val": 30, "test": 30, **SMALL.get(task, {})}
     known = {field.name for field in dataclasses.fields(find_task(task).Settings)}
     return {name: value for name, value in small.items() if name in known}
 
@@ -43,6 +56,28 @@ def small_settings(task):
 TASKS = {task: small_settings(task) for task in names(TASK_GROUP)}
 METHODS = names(METHOD_GROUP)
 SOLVERS = names(SOLVER_GROUP)
+
+
+@functools.cache
+def refusal(task, method, solver):
+    """Say why a method or a solver cannot serve a task; None if it can."""
+    plugin = find_task(task)
+    problem = load_data(resolve_data(plugin, TASKS[task], 25)).dataset.problem
+    try:
+        find_solver(solver).build(plugin, problem)
+    except DglbenchError as error:
+        return str(error)
+    return find_method(method).cls.refuses(problem)
+
+
+def served():
+    """Every task, method and solver family that go together."""
+    return [(t, m, s) for t in TASKS for m in METHODS for s in SOLVERS if not refusal(t, m, s)]
+
+
+def fastest(task):
+    """The batched solvers where the task has one."""
+    return "ortools" if refusal(task, "two-stage", "batched") else "batched"
 
 
 class Ran(NamedTuple):
@@ -54,7 +89,7 @@ class Ran(NamedTuple):
     weights: Any
 
 
-def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=1, **protocol):
+def make_spec(task, method, solver=None, *, seed=25, options=None, threads=1, **protocol):
     plugin = find_task(task)
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
     return resolve_run(
@@ -62,7 +97,7 @@ def make_spec(task, method, solver="batched", *, seed=25, options=None, threads=
         method,
         given_options={"lr": RATES.get(task, 0.05), **(options or {})},
         protocol=resolve_protocol(plugin, given),
-        solver=solver,
+        solver=solver or fastest(task),
         threads=threads,
     )
 

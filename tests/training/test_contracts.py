@@ -12,7 +12,7 @@ from dglbench.runs import schemas
 from dglbench.training.evaluation import load_data
 from dglbench.training.warm_start import fresh_predictor
 
-from .helpers import METHODS, SOLVERS, TASKS, make_spec, run
+from .helpers import METHODS, TASKS, make_spec, run, served
 
 EPOCHS = 10
 
@@ -24,13 +24,11 @@ def records():
         (task, method, solver): run(
             make_spec(task, method, solver, epochs=EPOCHS, warm_start=False)
         )
-        for task in TASKS
-        for method in METHODS
-        for solver in SOLVERS
+        for task, method, solver in served()
     }
 
 
-@pytest.fixture(params=[(t, m, s) for t in TASKS for m in METHODS for s in SOLVERS], ids="-".join)
+@pytest.fixture(params=served(), ids="-".join)
 def ran(request, records):
     return records[request.param]
 

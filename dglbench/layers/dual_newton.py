@@ -1,0 +1,299 @@
+"""Minimise the smoothed dual of a batch by damped Newton steps in its M multipliers.
+
+    D(λ) = Σ_g Ω*((ŷ − Aᵀλ)_g) + b·λ      over λ ≥ 0 on ≤ rows, λ free on = rows
+    ∇D   = b − A x                         x the regulariser's decisions at scores ŷ − Aᵀλ
+    H    = A J Aᵀ                          J how x moves with the scores
+
+D is convex and smooth, but almost linear where groups are decided, and its curvature may be
+singular (transport, exact fits). So every step solves
+
+    minimise  ∇D·d + ½ dᵀ(H + σI)d   over λ + d ≥ 0,    σ = ν·residual·max H
+
+(Levenberg–Marquardt: σ vanishes with the residual, so convergence stays fast, and a direction
+without curvature gets no more than the least step), cuts it where prices would move further
+than values differ, and shortens it until D falls. A start that is not near goes down a ladder
+of strengths, each solved roughly from the one before. Instances are independent: those that are
+done leave the batch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.layers.regularisers import Regulariser
+from dglbench.problem import Array, Mask, Problem
+
+__all__ = ["ACCEPTED", "DualPoint", "follow", "minimise"]
+
+Index = npt.NDArray[np.intp]
+
+ACCEPTED = 1e-9
+"""The residual of a solution: how far rows and prices may be off, beside max(1, |b|)."""
+_AIM = 1e-12
+"""Where steps end; between the two they go on while they help."""
+_WARM_STEPS = 40
+_LAST_STEPS = 200
+_LADDER = 4.0
+_LADDER_STEPS = 20
+_LADDER_AIM = 1e-4
+_LEAST_SHIFT = 1e-14
+_MOST_HALVINGS = 40
+_MOST_SWITCHES = 8
+
+
+class DualPoint(NamedTuple):
+    """Multipliers and the decisions at them."""
+
+    duals: Array
+    """(K, M): λ."""
+    x: Array
+    """(K, G, S)"""
+    residual: Array
+    """(K,): the largest |min(λ, b − A x)| over ≤ rows and |b − A x| over = rows, each beside
+    max(1, |b|)."""
+    steps: int
+    """Newton steps taken, summed over instances."""
+
+
+def minimise(
+    problem: Problem,
+    values: Array,
+    regulariser: Regulariser,
+    strength: float,
+    *,
+    start: Array | None = None,
+) -> DualPoint:
+    """Return the minimum of D for values (K, G, S); ``problem`` is that of these K instances.
+
+    ``start`` are multipliers near the minimum, (K, M); without it, or where it leads nowhere,
+    instances start from 0 and go down the ladder. Look at ``residual``: an instance that ends
+    above `ACCEPTED` was not solved.
+    """
+    count = len(values)
+    values = np.where(problem.mask, values, 0.0)
+    lost = ~np.isfinite(values).all(axis=(1, 2))
+    if lost.any():  # solved as if all were alike, and then not counted as solved
+        values[lost] = 0.0
+    duals = np.zeros((count, problem.rows)) if start is None else start.copy()
+    point = DualPoint(duals, np.zeros_like(values), np.full(count, np.inf), 0)
+    if start is not None:
+        point = follow(problem, values, regulariser, strength, start, most_steps=_WARM_STEPS)
+    cold = np.flatnonzero(~(point.residual <= ACCEPTED))
+    if cold.size:
+        part = _descend(problem.take(cold), values[cold], regulariser, strength)
+        for whole, better in zip(point[:3], part[:3], strict=True):
+            whole[cold] = better
+        point = point._replace(steps=point.steps + part.steps)
+    point.residual[lost] = np.inf
+    return point
+
+
+def _descend(
+    problem: Problem, values: Array, regulariser: Regulariser, strength: float
+) -> DualPoint:
+    """Solve from λ = 0, by strengths that fall to the one asked for.
+
+    Far up, λ grows with the strength; far down it stands still. So each rung starts on the
+    line through the two before it, and the second where the first would be in proportion.
+    """
+    spread = float(_spread(problem, values).max(initial=0.0))
+    rungs = int(np.ceil(np.log(max(spread / strength, 1.0)) / np.log(_LADDER)))
+    above = duals = np.zeros((len(values), problem.rows))
+    steps = 0
+    for rung in range(rungs, 0, -1):
+        rough = follow(
+            problem,
+            values,
+            regulariser,
+            strength * _LADDER**rung,
+            duals,
+            most_steps=_LADDER_STEPS,
+            aim=_LADDER_AIM,
+        )
+        # From λ' at s·r and λ at s, the line leads to λ − (λ' − λ)/r at s/r; from 0 at 0 and
+        # λ at s, to λ/r.
+        slope = rough.duals / _LADDER if rung == rungs else (above - rough.duals) / (_LADDER - 1)
+        shrink = 1.0 - 1.0 / _LADDER
+        duals = rough.duals - (rough.duals * shrink if rung == rungs else slope * shrink)
+        above, steps = rough.duals, steps + rough.steps
+    point = follow(problem, values, regulariser, strength, duals, most_steps=_LAST_STEPS)
+    return point._replace(steps=steps + point.steps)
+
+
+def follow(
+    problem: Problem,
+    values: Array,
+    regulariser: Regulariser,
+    strength: float,
+    start: Array,
+    *,
+    most_steps: int,
+    aim: float = _AIM,
+) -> DualPoint:
+    """Take at most ``most_steps`` Newton steps from ``start``; stop where the residual is ≤ aim."""
+    search = _Search(problem, values, regulariser, strength, start)
+    live = np.flatnonzero(search.residual > aim)
+    steps = 0
+    for _ in range(most_steps):
+        if not live.size:
+            break
+        before = search.residual[live]
+        moved = search.step(live)
+        steps += len(live)
+        after = search.residual[live]
+        # Rounding ends what is solved well enough: no step without a gain.
+        ended = (after <= aim) | ((after <= ACCEPTED) & (after > 0.9 * before)) | ~moved
+        live = live[~ended]
+    return DualPoint(search.duals, search.x, search.residual, steps)
+
+
+class _Search:
+    """The state of all instances; `step` moves some of them."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        values: Array,
+        regulariser: Regulariser,
+        strength: float,
+        start: Array,
+    ) -> None:
+        self.structure = problem.structure
+        self.regulariser, self.strength = regulariser, strength
+        self.equality = problem.equality
+        self.b = np.broadcast_to(problem.b, start.shape)
+        self.unit = np.maximum(1.0, np.abs(self.b))
+        self.duals = np.where(self.equality, start, np.maximum(start, 0.0))
+        # Prices further apart than values are, and some strengths, decide every group.
+        self.reach = _spread(problem, values) + 10.0 * strength
+        scores = values - self.structure.prices(self.duals)
+        self.scores = scores if problem.mask.all() else np.where(problem.mask, scores, -np.inf)
+        self.x, self.slope, self.value = self._look(self.scores, self.duals, self.b)
+        self.residual = _residual(self.duals, self.slope, self.equality, self.unit)
+        self.damping = np.full(len(values), 1e-2)
+
+    def _look(self, scores: Array, duals: Array, b: Array) -> tuple[Array, Array, Array]:
+        """Return x, ∇D and D."""
+        x, conjugate = self.regulariser.choose(scores, self.strength)
+        slope = b - self.structure.usage(x)
+        return x, slope, conjugate + (b * duals).sum(axis=1)
+
+    def step(self, live: Index) -> Mask:
+        """Move the instances ``live`` by one Newton step; say which could be moved."""
+        duals, slope = self.duals[live], self.slope[live]
+        direction = self._direction(live, duals, slope)
+        prices = self.structure.prices(direction)
+        furthest = np.abs(prices).max(axis=(1, 2))
+        cut = np.minimum(1.0, self.reach[live] / np.maximum(furthest, 1e-300))
+        direction *= cut[:, None]
+        prices *= cut[:, None, None]
+        downhill = (slope * direction).sum(axis=1)
+        length = np.ones(len(live))
+        waiting = np.flatnonzero(downhill < 0.0)
+        moved = np.zeros(len(live), dtype=bool)
+        for trial in range(_MOST_HALVINGS):
+            if not waiting.size:
+                break
+            chosen, by = live[waiting], length[waiting]
+            scores = self.scores[chosen] - by[:, None, None] * prices[waiting]
+            there = duals[waiting] + by[:, None] * direction[waiting]
+            x, ahead, value = self._look(scores, there, self.b[chosen])
+            residual = _residual(there, ahead, self.equality, self.unit[chosen])
+            onward = (ahead * direction[waiting]).sum(axis=1)
+            falls = value <= self.value[chosen] + 1e-4 * by * downhill[waiting]
+            # D is convex: where it still falls at the far end, it fell all the way. That, and
+            # the residual, can be seen long after differences of D are lost in rounding.
+            level = value <= self.value[chosen] + 1e-13 * np.abs(self.value[chosen])
+            good = (onward <= 0.0) | falls | (level & (residual < 0.9 * self.residual[chosen]))
+            if good.any():
+                to, of = chosen[good], np.flatnonzero(good)
+                self.scores[to], self.duals[to], self.x[to] = scores[of], there[of], x[of]
+                self.slope[to], self.value[to] = ahead[of], value[of]
+                self.residual[to] = residual[of]
+                self.damping[to] *= 0.2 if trial == 0 else 2.0
+                moved[waiting[good]] = True
+            waiting, by, onward = waiting[~good], by[~good], onward[~good]
+            # Where the slope along the step would vanish if it changed evenly.
+            root = downhill[waiting] / (downhill[waiting] - onward)
+            length[waiting] = by * np.clip(root, 0.05, 0.7)
+        self.damping = np.clip(self.damping, 1e-6, 1e2)
+        return moved
+
+    def _direction(self, live: Index, duals: Array, slope: Array) -> Array:
+        """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""
+        response = self.regulariser.response(self.x[live], self.strength)
+        curvature = self.structure.curvature(response.z, response.weight)
+        rows = np.arange(duals.shape[1])
+        steepest = curvature[:, rows, rows].max(axis=1)
+        shift = self.damping[live] * np.minimum(self.residual[live], 1.0) + _LEAST_SHIFT
+        # Where every group is decided, what is left of the curvature is rounding.
+        rounding = 1e-15 * self.structure.largest_use**2 * response.weight.max(axis=1)
+        curvature[:, rows, rows] += (shift * np.maximum(steepest, 0.0) + rounding)[:, None]
+        at_most = ~self.equality
+        fixed = at_most & (duals <= 0.0) & (slope > 0.0)
+        for _ in range(_MOST_SWITCHES):
+            direction = _solve_free(curvature, -slope, -duals, fixed)
+            pull = slope + (curvature @ direction[:, :, None])[:, :, 0]
+            switched = at_most & np.where(fixed, pull > 0.0, duals + direction < 0.0)
+            unsettled = (switched != fixed).any(axis=1)
+            if not unsettled.any():
+                break
+            fixed = switched
+        direction = np.where(self.equality, direction, np.maximum(direction, -duals))
+        for row in np.flatnonzero(unsettled):  # sets that go round in circles: one by one
+            direction[row] = _bounded(curvature[row], slope[row], duals[row], self.equality)
+        return direction
+
+
+def _solve_free(matrix: Array, right: Array, given: Array, fixed: Mask) -> Array:
+    """Solve the rows that are free, with d = given on the fixed ones."""
+    if not fixed.any():
+        return _solve(matrix, right)
+    known = np.where(fixed, given, 0.0)
+    right = np.where(fixed, known, right - (matrix @ known[:, :, None])[:, :, 0])
+    free = ~fixed
+    reduced = matrix * (free[:, :, None] & free[:, None, :])
+    rows = np.arange(matrix.shape[1])
+    reduced[:, rows, rows] += fixed
+    return _solve(reduced, right)
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:
+    """Minimise slope·d + ½ dᵀ matrix d over λ + d ≥ 0 as least squares in λ + d, by active sets."""
+    from scipy.optimize import nnls
+
+    try:
+        factor = np.linalg.cholesky(matrix).T
+        target = factor @ duals - np.linalg.solve(factor.T, slope)
+        # A free multiplier is the difference of two that are not.
+        signed = np.concatenate([factor, -factor[:, equality]], axis=1)
+        parts, _ = nnls(signed, target)
+    except (np.linalg.LinAlgError, RuntimeError):
+        # A gradient step that no curvature can spoil.
+        step: Array = -slope / np.abs(matrix).sum(axis=1)
+        return np.where(equality, step, np.maximum(step, -duals))
+    there = parts[: len(duals)]
+    there[equality] -= parts[len(duals) :]
+    found: Array = there - duals
+    return found
+
+
+def _residual(duals: Array, slope: Array, equality: Mask, unit: Array) -> Array:
+    off = np.where(equality, slope, np.minimum(duals, slope))
+    largest: Array = (np.abs(off) / unit).max(axis=1)
+    return largest
+
+
+def _spread(problem: Problem, values: Array) -> Array:
+    """(K,): how far the values of an instance lie apart, options that do not exist left out."""
+    high = np.where(problem.mask, values, -np.inf).max(axis=(1, 2))
+    low = np.where(problem.mask, values, np.inf).min(axis=(1, 2))
+    spread: Array = high - low
+    return spread

@@ -1,0 +1,82 @@
+"""The third form of the dual-guided loss: prices that react to the predictions.
+
+Soft decisions z(ŷ, λ) = softmax((ŷ − Aᵀλ)/τ) at the λ of the *smoothed* problem, max ŷ·x plus
+τ times the entropy of x, keep its rows: A z = b on = rows and on ≤ rows with λ > 0 (the rows
+F). As ŷ moves, so does that λ, and the gradient of −y·z(ŷ, λ(ŷ)) is
+
+    −J (y − A_Fᵀ w),     w = (A_F J A_Fᵀ)⁻¹ A_F J y,     J = (diag z − z zᵀ)/τ group by group
+
+which is that of the paper's loss with w in place of λ in the worth: what a change of prices
+could buy is not worth learning. It costs one M × M system an instance and no solver call.
+
+Near: Gould, Hartley and Campbell, Deep Declarative Networks, 2019, for the sensitivity;
+Brauer et al., A Sinkhorn-Newton Method, 2017, for the steps in λ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dglbench.layers.dual_newton import DualPoint, follow, minimise
+from dglbench.layers.react import reacting_prices, reacting_rows
+from dglbench.layers.regularisers import Entropy, Regulariser, apply_response
+from dglbench.problem import Array, Mask, Problem
+
+__all__ = ["attached", "reactive_gradient", "reactive_worth", "smoothed_duals", "tracked_duals"]
+
+_ENTROPY: Regulariser = Entropy()
+
+
+def smoothed_duals(problem: Problem, values: Array, tau: float, start: Array) -> DualPoint:
+    """Return λ of the smoothed problem, from multipliers near it such as those of the LP.
+
+    It is unique where it matters, so whichever optimal duals ``start`` are, the end is the same.
+    """
+    return minimise(problem, values, _ENTROPY, tau, start=start)
+
+
+def tracked_duals(
+    problem: Problem, values: Array, tau: float, start: Array, steps: int
+) -> DualPoint:
+    """Follow λ by at most ``steps`` Newton steps; the predictions have moved a little since."""
+    return follow(problem, values, _ENTROPY, tau, start, most_steps=steps, aim=1e-6)
+
+
+def reactive_worth(problem: Problem, soft: Array, labels: Array, duals: Array, tau: float) -> Array:
+    """Return y − A_Fᵀ w, (B, G, S), for soft decisions z at the prices λ (B, M)."""
+    response = _ENTROPY.response(soft, tau)
+    reacting: Mask = reacting_rows(problem, duals)
+    prices = reacting_prices(problem.structure, response, labels, reacting)
+    worth: Array = labels - problem.structure.prices(prices)
+    return worth
+
+
+def reactive_gradient(
+    problem: Problem, soft: Array, labels: Array, duals: Array, tau: float
+) -> Array:
+    """Return the gradient of −y·z(ŷ, λ(ŷ)) in ŷ, (B, G, S)."""
+    worth = reactive_worth(problem, soft, labels, duals, tau)
+    return -apply_response(_ENTROPY.response(soft, tau), worth)
+
+
+class _Attached(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        context: Any, predictions: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor
+    ) -> torch.Tensor:
+        context.save_for_backward(gradient)
+        return value
+
+    @staticmethod
+    def backward(context: Any, *outer: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        (gradient,) = context.saved_tensors
+        return outer[0] * gradient, None, None
+
+
+def attached(predictions: torch.Tensor, value: float, gradient: torch.Tensor) -> torch.Tensor:
+    """Return a scalar with a gradient that was worked out by hand."""
+    scalar = torch.tensor(value, dtype=predictions.dtype)
+    result: torch.Tensor = _Attached.apply(predictions, scalar, gradient)  # type: ignore[no-untyped-call]
+    return result

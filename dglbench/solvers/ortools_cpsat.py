@@ -1,0 +1,188 @@
+"""Exact integer decisions for one instance by relaxation first, CP-SAT where a gap remains.
+
+With multipliers λ of the relaxation, no choice is worth more than
+
+    U = Σ_g max_s r_gs + λ·b,   r = y − Aᵀλ,
+
+and a choice that picks option s in group g at most U − loss_gs, loss_gs = max_t r_gt − r_gs.
+So CP-SAT is asked about options of no loss alone. A choice among them that reaches U is the
+best. Otherwise what it reaches says which other options can matter at all, and CP-SAT is
+asked once more, about those.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dglbench.errors import SolverError
+from dglbench.problem import Array, Mask, Problem
+from dglbench.problem_checks import allowance
+from dglbench.solvers.ortools_integer import IntegerRule, rounding_share, to_integers
+
+__all__ = ["CpSatRule", "Relaxed", "whole_rows"]
+
+Integers = npt.NDArray[np.int64]
+
+# Scaled costs are no larger than this: sums over a thousand groups stay far below the 2⁶³ at
+# which CP-SAT's own arithmetic ends.
+LARGEST_COST = 2.0**40
+# Losses and gaps up to this share of the largest difference inside a group count as none:
+# GLOP's reduced costs are right to 1e-9.
+SAME = 1e-9
+# Rows whose use is written with up to four decimals are whole numbers after scaling.
+DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
+MOST_UNITS = 2.0**40
+
+
+class Relaxed(NamedTuple):
+    """An optimum of one instance's relaxation."""
+
+    x: Array
+    """(G, S)"""
+    duals: Array
+    """(M,): of the right sign."""
+
+
+class _Rows(NamedTuple):
+    """A and the factor of each row that makes it whole."""
+
+    matrix: Any
+    """(M, G·S), CSR, of whole numbers."""
+    factor: Array
+    """(M,)"""
+
+
+class CpSatRule(IntegerRule):
+    """Problems whose rows are whole numbers, or become so with a few decimals.
+
+    Costs are losses against the best option of a group, scaled by a power of two to at most
+    2⁴⁰ and rounded. One LP an instance, then one CP-SAT search in most cases: a single worker
+    without limits, so that an answer is a function of the instance alone.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        relax: Callable[[Array, Array, Mask, int], Relaxed],
+    ) -> None:
+        rows = whole_rows(problem)
+        if rows is None:
+            raise SolverError("CP-SAT needs rows that are whole numbers.")
+        self._rows, self._problem, self._relax = rows, problem, relax
+        # Twice: once for accepting a value as good as U, once for options of no loss.
+        self.error = rounding_share(problem.groups, LARGEST_COST) + 2 * problem.groups * SAME
+
+    @staticmethod
+    def fits(problem: Problem) -> bool:
+        """Whether the rows are whole numbers, if need be after scaling."""
+        return whole_rows(problem) is not None
+
+    def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
+        """See `IntegerRule.choose`."""
+        x, duals = self._relax(values, b, mask, instance)
+        if self._is_whole(x, b):
+            return np.rint(x)
+        reduced = np.where(mask, values - self._problem.prices(duals[None])[0], -np.inf)
+        best = reduced.max(axis=1, keepdims=True)
+        loss = best - reduced
+        bound = float(best.sum() + duals @ b)
+        existing = np.where(mask, values, -np.inf).max(axis=1)
+        spread = float((existing - np.where(mask, values, np.inf).min(axis=1)).max())
+        same = SAME * max(spread, np.finfo(float).tiny) * self._problem.groups
+        within = same
+        while True:
+            choice = self._search(values, b, mask & (loss <= within))
+            if choice is not None:
+                gap = bound - float((values * choice).sum())
+                if gap <= max(within, same):
+                    return choice
+                within = gap + same
+            elif (loss <= within)[mask].all():
+                raise SolverError(
+                    f"instance {instance}: no choice of one option a group meets all rows; "
+                    "change b."
+                )
+            else:
+                # Nothing fits yet: let in the cheaper half of the options that are left out.
+                left = loss[mask & (loss > within)]
+                within = float(np.quantile(left, 0.5, method="higher"))
+
+    def _is_whole(self, x: Array, b: Array) -> bool:
+        """Whether an optimum of the relaxation is a choice of one option a group already."""
+        near = np.rint(x)
+        if np.abs(x - near).max() > 1e-6:
+            return False
+        over = self._problem.usage(near[None])[0] - b
+        off = np.where(self._problem.equality, np.abs(over), over)
+        return bool((near.sum(axis=1) == 1).all() and (off <= allowance(b)).all())
+
+    def _search(self, values: Array, b: Array, allowed: Mask) -> Array | None:
+        """Return the best choice among allowed options, or None if none meets the rows."""
+        from ortools.sat.python import cp_model
+
+        model: Any = cp_model.CpModel()
+        group, option = np.nonzero(allowed)
+        flat = group * allowed.shape[1] + option
+        x = [model.new_bool_var("") for _ in flat]
+        starts = np.searchsorted(group, np.arange(len(allowed) + 1))
+        if (np.diff(starts) == 0).any():
+            return None
+        for first, last in itertools.pairwise(starts.tolist()):
+            model.add_exactly_one(x[first:last])
+        rows = self._rows.matrix[:, flat]
+        room = b * self._rows.factor
+        for row in range(rows.shape[0]):
+            entries = slice(rows.indptr[row], rows.indptr[row + 1])
+            places, use = rows.indices[entries], rows.data[entries]
+            exact = bool(self._problem.equality[row])
+            if not exact and use[use > 0].sum() <= room[row]:
+                continue
+            uses = cp_model.LinearExpr.weighted_sum(
+                [x[place] for place in places], use.astype(np.int64).tolist()
+            )
+            limit = room[row] + allowance(b[row : row + 1])[0] * self._rows.factor[row]
+            if exact:
+                model.add(uses == round(room[row]))
+            else:
+                model.add(uses <= int(np.floor(limit)))
+        worth = values[group, option]
+        best = np.where(allowed, values, -np.inf).max(axis=1)
+        costs = to_integers(best[group] - worth, LARGEST_COST)
+        model.minimize(cp_model.LinearExpr.weighted_sum(x, costs.tolist()))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        status = solver.solve(model)
+        if status == cp_model.INFEASIBLE:
+            return None
+        if status != cp_model.OPTIMAL:
+            raise SolverError(f"CP-SAT ended {solver.status_name(status)}, not OPTIMAL.")
+        choice = np.zeros(values.shape)
+        choice[group, option] = [solver.boolean_value(one) for one in x]
+        return choice
+
+
+def whole_rows(problem: Problem) -> _Rows | None:
+    """Return A in whole numbers, row by row with the fewest decimals; None if it has more."""
+    matrix = problem.matrix.copy()
+    if not len(matrix.data):
+        return _Rows(matrix, np.ones(problem.rows))
+    owner = np.repeat(np.arange(problem.rows), np.diff(matrix.indptr))
+    factor = np.zeros(problem.rows)
+    b = np.atleast_2d(problem.b)
+    for scale in DECIMALS:
+        scaled = matrix.data * scale
+        off = np.abs(scaled - np.rint(scaled)) > 1e-9 * scale
+        fits = np.bincount(owner, off, minlength=problem.rows) == 0
+        # Whole use leaves a fraction of a ≤ row's room unused; an = row must be whole itself.
+        whole = (np.abs(b * scale - np.rint(b * scale)) <= 1e-9 * scale).all(axis=0)
+        fits &= whole | ~problem.equality
+        factor = np.where((factor == 0) & fits, scale, factor)
+    if (factor == 0).any() or np.abs(matrix.data * factor[owner]).max() > MOST_UNITS:
+        return None
+    matrix.data = np.rint(matrix.data * factor[owner])
+    return _Rows(matrix, factor)

@@ -1,0 +1,197 @@
+"""Energy-cost aware scheduling: run jobs on machines when electricity is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import Ge
+from typing_extensions import Doc
+
+from dglbench.problem import Array, Problem
+from dglbench.streams import stream
+from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
+from dglbench_tasks.scheduling_loads import SURVEY, Job, Load, drawn_load
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["Option", "Scheduling", "SchedulingSettings", "options_of"]
+
+SEMO_DAYS = 789
+SURVEY_SLOTS = 48
+
+
+@dataclass(frozen=True)
+class SchedulingSettings:
+    """Which jobs, and which days of the market."""
+
+    n: Annotated[int, Ge(1), Doc("jobs; the survey's loads 1, 2 and 3 have 10, 15 and 20")] = 10
+    load: Annotated[
+        Literal["survey", "drawn"], Doc("the survey's jobs and machines, or drawn with the seed")
+    ] = "survey"
+    machines: Annotated[int, Ge(1), Doc("machines of a drawn load")] = 3
+    slots: Annotated[int, Ge(2), Doc("slots a day of a drawn load")] = SURVEY_SLOTS
+    source: Annotated[
+        Literal["synthetic", "semo"],
+        Doc("simulated market days, or the released Irish market data (downloaded once)"),
+    ] = "synthetic"
+    train: Annotated[int, Ge(1), Doc("days to train on")] = 550
+    val: Annotated[int, Ge(1), Doc("days to validate on")] = 100
+    test: Annotated[int, Ge(1), Doc("days to test on")] = 139
+
+    def __post_init__(self) -> None:
+        """Refuse combinations that no single field can rule out."""
+        if self.load == "survey":
+            if self.n not in SURVEY:
+                raise ValueError(
+                    f"the survey has loads of {', '.join(map(str, SURVEY))} jobs, got n = "
+                    f"{self.n}; use load=drawn for other sizes."
+                )
+            if (self.machines, self.slots) != (3, SURVEY_SLOTS):
+                raise ValueError(
+                    "the survey's loads come with their machines and 48 slots, so machines and "
+                    "slots cannot be set; use load=drawn to vary them."
+                )
+        if self.source == "semo" and (self.slots != SURVEY_SLOTS or sum(self.sizes) != SEMO_DAYS):
+            raise ValueError(
+                f"source=semo has {SEMO_DAYS} days of {SURVEY_SLOTS} slots, so train + val + test "
+                f"must be {SEMO_DAYS} and slots {SURVEY_SLOTS}, got {sum(self.sizes)} and "
+                f"{self.slots}; use source=synthetic for others."
+            )
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Days in train, val and test."""
+        return self.train, self.val, self.test
+
+
+class Option(NamedTuple):
+    """One way to run a job."""
+
+    machine: int
+    start: int
+
+
+class Scheduling(Task):
+    """Give each job a machine and a start so that the electricity costs least.
+
+        minimise Σ_j power_j Σ_{t covered by j} price_t
+        subject to   Σ_{j runs on m at t} use_j ≤ capacity_m   for every machine m and slot t
+
+    A group is a job, its options are (machine, start) pairs, ordered by machine and then by
+    start; loads 1 to 3 of the survey have 411, 888 and 1,545 of them. What is predicted is the
+    price of every slot: a linear map takes 48 prices to the costs of the options. The same
+    start costs the same on every machine, so there are ties, and the relaxation is
+    fractional. Idle, start-up and shut-down costs are not part of the survey's task.
+
+    Days are those of the knapsack with the same seed: simulated (`market`, realised prices
+    without noise), or the released Irish data, whose values are divided by their weights;
+    these then carry N(0, 25²) / weight of noise, cut at 0. The predictor is one linear layer
+    from eight features of a slot to its price, shared by all slots.
+
+    Reference: Mandi et al. (2024), Decision-Focused Learning: foundations, state of the art,
+    benchmark and future opportunities.
+    """
+
+    name: ClassVar[str] = "scheduling"
+    summary: ClassVar[str] = "run jobs on machines when power is cheap (the survey's loads)"
+    sizes: ClassVar[tuple[int, ...]] = (10, 15, 20)
+    Settings: ClassVar[type[Any]] = SchedulingSettings
+
+    def generate(self, settings: SchedulingSettings, seed: int) -> Dataset:
+        """Take the market's days and the load, and split by day."""
+        features, prices = _days(settings, seed)
+        load = _load(settings, seed)
+        constants = {
+            "machines": list(load.machines),
+            "jobs": [list(job) for job in load.jobs],
+        }
+        order = stream(seed, "scheduling", "split").permutation(len(features))
+        return Dataset(
+            spec=TaskSpec(self.name, settings, seed),
+            problem=self.problem(settings, constants),
+            constants=constants,
+            features=features,
+            labels=prices,
+            split=split_sizes_to_rows(settings.sizes, order),
+        )
+
+    def problem(self, settings: SchedulingSettings, constants: Mapping[str, Any]) -> Problem:
+        """One row for every machine and slot; options padded to those of the freest job."""
+        from scipy.sparse import coo_array
+
+        load = Load(tuple(constants["machines"]), tuple(Job(*job) for job in constants["jobs"]))
+        slots, jobs = settings.slots, len(load.jobs)
+        width = max(len(options_of(load, job)) for job in load.jobs)
+        mask = np.zeros((jobs, width), dtype=bool)
+        uses: list[tuple[int, int, float]] = []  # row, option, use
+        costs: list[tuple[int, int, float]] = []  # option, slot, power
+        for group, job in enumerate(load.jobs):
+            for place, option in enumerate(options_of(load, job)):
+                mask[group, place] = True
+                flat = group * width + place
+                for slot in range(option.start, option.start + job.duration):
+                    uses.append((option.machine * slots + slot, flat, job.use))
+                    costs.append((flat, slot, job.power))
+        size = jobs * width
+        row, column, use = zip(*uses, strict=True)
+        flat_option, covered, power = zip(*costs, strict=True)
+        return Problem.build(
+            A=coo_array((use, (row, column)), shape=(len(load.machines) * slots, size)),
+            b=np.repeat(np.array(load.machines, dtype=np.float64), slots),
+            mask=mask,
+            groups=jobs,
+            parameters=coo_array((power, (flat_option, covered)), shape=(size, slots)),
+            sense="minimise",
+        )
+
+    def predictor(self, dataset: Dataset) -> nn.Module:
+        """One linear layer shared by all slots, on features standardised by train days."""
+        from dglbench_tasks.linear_models import SharedLinear
+
+        level = float(dataset.labels[dataset.rows("train")].mean())
+        return SharedLinear(*dataset.standardiser, level=level)
+
+    def label_scale(self, dataset: Dataset) -> float:
+        """Return the standard deviation of the options' costs over the train days."""
+        train = dataset.labels[dataset.rows("train")]
+        values = dataset.problem.values(train)[:, dataset.problem.mask]
+        spread = float(values.std())
+        return spread if spread > 0 else 1.0
+
+    def label_axis(self, settings: SchedulingSettings) -> LabelAxis:
+        """Place each slot at the hour it starts."""
+        return LabelAxis("hour of day", np.arange(settings.slots) * (24 / settings.slots))
+
+
+def options_of(load: Load, job: Job) -> list[Option]:
+    """List the ways to run a job on machines that can hold it, by machine and then by start."""
+    return [
+        Option(machine, start)
+        for machine, capacity in enumerate(load.machines)
+        if job.use <= capacity
+        for start in job.starts
+    ]
+
+
+def _load(settings: SchedulingSettings, seed: int) -> Load:
+    if settings.load == "survey":
+        return SURVEY[settings.n]
+    return drawn_load(settings.n, settings.slots, settings.machines, seed)
+
+
+def _days(settings: SchedulingSettings, seed: int) -> tuple[Array, npt.NDArray[np.float64]]:
+    """Return features (K, slots, 8) and prices (K, slots)."""
+    if settings.source == "semo":
+        from dglbench_tasks import semo
+
+        released = semo.load()
+        return released.features, released.values / released.weights
+    from dglbench_tasks import market
+
+    simulated = market.simulate(sum(settings.sizes), settings.slots, seed)
+    return simulated.features, simulated.price

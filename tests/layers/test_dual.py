@@ -1,0 +1,182 @@
+"""The dual layer: right x, right derivative, over the whole class of problems."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
+from dglbench.layers.dual import DualEntropy, DualQuadratic
+from dglbench.problem import Problem
+from dglbench.structure.matrices import pick_one
+
+from .class_problems import PROBLEMS, SHARED
+
+STRENGTHS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+LAYERS = {"tau": DualEntropy, "mu": DualQuadratic}
+KINDS = list(PROBLEMS)
+lawful = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def draws(problem: Problem, seed: int, ties: bool = False) -> torch.Tensor:
+    count = problem.instances or 4
+    values = np.random.default_rng(seed).normal(size=(count, *problem.shape))
+    return torch.tensor(np.round(values) if ties else values)
+
+
+def regularised(symbol, strength, values, x):
+    """y·x − Ω(x)."""
+    if symbol == "mu":
+        penalty = strength / 2 * x**2
+    else:
+        penalty = strength * x * np.log(np.maximum(x, 1e-300))
+    return (values * x - penalty).sum(axis=(1, 2))
+
+
+def check_optimal(layer, symbol, strength, values, x, at):
+    """x keeps every constraint, and its value meets an upper bound on every other's."""
+    mask = np.broadcast_to(at.mask, x.shape)
+    assert (x[~mask] == 0.0).all()
+    assert (x >= 0.0).all()
+    np.testing.assert_allclose(x.sum(axis=2), 1.0, atol=1e-12)
+    unit = np.maximum(1.0, np.abs(at.b))
+    over = (at.usage(x) - at.b) / unit
+    assert (over <= 2e-9).all()
+    assert (np.abs(over)[:, at.equality] <= 2e-9).all()
+    duals = layer.duals
+    assert (duals[:, ~at.equality] >= 0.0).all()
+    # b·λ + Σ_g max_x (y − Aᵀλ)_g·x − Ω(x) bounds every feasible value; at x's own scores the
+    # inner maximum is x, so the gap is λ·(b − A x).
+    gap = (duals * (at.b - at.usage(x))).sum(axis=1)
+    assert (np.abs(gap) <= 1e-7 * np.maximum(1.0, np.abs(duals).sum(axis=1))).all()
+
+
+@lawful
+@given(
+    data=st.data(),
+    kind=st.sampled_from(KINDS),
+    symbol=st.sampled_from(list(LAYERS)),
+    strength=st.sampled_from(STRENGTHS),
+    seed=st.integers(0, 10_000),
+    ties=st.booleans(),
+)
+def test_every_instance_is_solved_cold_and_warm(data, kind, symbol, strength, seed, ties):
+    problem = data.draw(PROBLEMS[kind])
+    layer = LAYERS[symbol](problem, **{symbol: strength})
+    values = draws(problem, seed, ties)
+    rows = torch.arange(len(values))
+    moves = [0.0, 0.05, 3.0]
+    for move in moves:
+        there = values + move * draws(problem, seed + 1)
+        x = layer.solve(there, rows).numpy()
+        assert layer.failures == 0
+        assert (layer.residuals <= 1e-9).all()
+        check_optimal(layer, symbol, strength, there.numpy(), x, problem)
+    cold = LAYERS[symbol](problem, **{symbol: strength}).solve(there, rows).numpy()
+    # The regularised value is flat at its top: x may differ by the root of what it differs by.
+    np.testing.assert_allclose(
+        regularised(symbol, strength, there.numpy(), x),
+        regularised(symbol, strength, there.numpy(), cold),
+        atol=1e-7,
+    )
+    np.testing.assert_allclose(x, cold, atol=1e-4)
+
+
+def reference(problem, symbol, strength, values):
+    """x of one instance, by Clarabel on the program itself, divided by the strength."""
+    x = cp.Variable(problem.size)
+    mask = problem.mask.ravel()
+    rows = problem.matrix
+    penalty = cp.sum_squares(x) / 2 if symbol == "mu" else -cp.sum(cp.entr(x))
+    limits = ~problem.equality
+    constraints = [pick_one(problem.shape) @ x == 1, x >= 0, x[np.flatnonzero(~mask)] == 0]
+    if limits.any():
+        constraints.append(rows[limits] @ x <= problem.b[limits])
+    if problem.equality.any():
+        constraints.append(rows[problem.equality] @ x == problem.b[problem.equality])
+    program = cp.Problem(cp.Maximize(values.ravel() / strength @ x - penalty), constraints)
+    # With entropy, a cone program, Clarabel does not always come closer than 1e-8.
+    tight = dict.fromkeys(
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10 if symbol == "mu" else 1e-8
+    )
+    program.solve(solver="CLARABEL", **tight)
+    return x.value.reshape(problem.shape)
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("symbol", LAYERS)
+@pytest.mark.parametrize("strength", [1e-3, 0.1, 10.0])
+def test_x_is_that_of_the_whole_program(name, symbol, strength):
+    problem = SHARED[name]
+    values = draws(problem, 7)
+    x = LAYERS[symbol](problem, **{symbol: strength}).solve(values).numpy()
+    # The best value is flat: x may be off by the root of what Clarabel leaves.
+    allowed = {"tau": 2e-4, "mu": 1e-7}[symbol]
+    for one, found in zip(values.numpy(), x, strict=True):
+        expected = reference(problem, symbol, strength, one)
+        np.testing.assert_allclose(found, expected, atol=allowed, rtol=0)
+
+
+@lawful
+@given(
+    data=st.data(),
+    kind=st.sampled_from(KINDS),
+    symbol=st.sampled_from(list(LAYERS)),
+    strength=st.sampled_from(STRENGTHS),
+    seed=st.integers(0, 10_000),
+)
+def test_gradients_equal_differences_of_x(data, kind, symbol, strength, seed):
+    """Along random directions, wherever x has one derivative and not two."""
+    problem = data.draw(PROBLEMS[kind])
+    layer = LAYERS[symbol](problem, **{symbol: strength})
+    values, pull, direction = (draws(problem, seed + k) for k in range(3))
+    rows = torch.arange(len(values))
+    step = 1e-4 * strength
+    middle = layer.solve(values, rows)
+    gradient = layer.pull_back(pull)
+    mask = torch.tensor(np.broadcast_to(problem.mask, values.shape).copy())
+    assert not gradient[~mask].any()
+    ahead = layer.solve(values + step * direction, rows)
+    behind = layer.solve(values - step * direction, rows)
+    forward, backward = (ahead - middle) / step, (middle - behind) / step
+    kink = ((forward - backward) * strength).abs().amax(dim=(1, 2)) > 1e-3
+    measured = (pull * (forward + backward) / 2).sum(dim=(1, 2)) * strength
+    predicted = (gradient * direction).sum(dim=(1, 2)) * strength
+    torch.testing.assert_close(predicted[~kink], measured[~kink], atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["matching", "knapsack", "two-knapsacks"])
+def test_it_agrees_with_cvxpylayers(name):
+    problem = SHARED[name]
+    values, pull = draws(problem, 1), draws(problem, 2)
+    ours, theirs = DualQuadratic(problem, mu=0.5), CvxpylayersQuadratic(problem, mu=0.5)
+    torch.testing.assert_close(ours.solve(values), theirs.solve(values), atol=2e-3, rtol=0)
+    torch.testing.assert_close(ours.pull_back(pull), theirs.pull_back(pull), atol=2e-2, rtol=0)
+
+
+def test_an_instance_without_a_solution_is_counted_and_left_out():
+    problem = SHARED["knapsack"]
+    layer = DualQuadratic(problem, mu=0.5)
+    values = draws(problem, 1)
+    values[1] = torch.nan
+    x = layer.solve(values)
+    assert layer.failures == 1
+    assert not x[1].any()
+    assert x[0].any()
+    gradient = layer.pull_back(torch.ones_like(values).cumsum(dim=2))
+    assert not gradient[1].any()
+    assert gradient.isfinite().all()
+
+
+def test_a_known_row_starts_where_it_ended():
+    problem = SHARED["matching"]
+    values = draws(problem, 5)
+    layer = DualEntropy(problem, tau=0.1)
+    rows = torch.tensor([7, 2, 9, 4])
+    first = layer.solve(values, rows)
+    start = layer.duals.copy()
+    again = layer.solve(values[[2, 0]], rows[[2, 0]])
+    torch.testing.assert_close(again, first[[2, 0]], atol=1e-12, rtol=0)
+    assert (layer.duals == start[[2, 0]]).all()  # no step was needed
