@@ -37,7 +37,8 @@ METHODS = (
 )  # fmt: skip
 FILES = (
     "results", "results/donor", "old", "empty", "file.txt", "missing", "data.parquet",
-    "sweep.toml", "broken.toml", "mine.npz", "new.npz", "plugin.py", "broken.py", ".", "file.txt/below", "deep/new/folder", "new.parquet",
+    "sweep.toml", "broken.toml", "mine.npz", "new.npz", "plugin.py", "broken.py",
+    ".", "file.txt/below", "deep/new/folder", "new.parquet",
     "new.csv", "new.png", "new.html", "/proc/nope/x", "a" * 300, "\udcff", "", "~", "results/",
 )  # fmt: skip
 POOLS: dict[str, Sequence[str]] = {
@@ -90,7 +91,20 @@ GOOD: dict[str, Sequence[str]] = {
     "out": ("new", "results", "new.parquet"),
     "lr": ("0.1", "1e-9", "1e9", "1e300"),
 }
-FILE_OPTIONS = {"sources", "trained", "trained_on", "plugin", "out", "data", "like", "config", "html", "claims_file", "plot", "results"}
+FILE_OPTIONS = {
+    "sources",
+    "trained",
+    "trained_on",
+    "plugin",
+    "out",
+    "data",
+    "like",
+    "config",
+    "html",
+    "claims_file",
+    "plot",
+    "results",
+}
 TINY = ("--set", "train=4", "--set", "val=2", "--set", "test=2")
 
 
