@@ -79,6 +79,15 @@ def _tidy(param: Any) -> None:
     param.help = told.replace("[default", r"\[default")
 
 
+def _spare(param: Any) -> None:
+    """Convert an option only if it was given: typer imports pydantic even to leave it out."""
+    convert = param.process_value
+    if not param.required and param.callback is None:
+        param.process_value = lambda ctx, value: (
+            None if value in (None, ()) else convert(ctx, value)
+        )
+
+
 class _Command(TyperCommand):
     def get_help_option(self, ctx: Any) -> Any:
         return _cheap(super().get_help_option(ctx))
@@ -117,6 +126,8 @@ class _LazyGroup(TyperGroup):
         command.params.extend(param for param in self.params if param.name in _EVERYWHERE)
         for param in command.params:
             _tidy(param)
+            if VERBS[name].light:
+                _spare(param)
         return command
 
 

@@ -55,7 +55,7 @@ def chart_data(report: Report) -> dict[str, Any]:
             frame = curves(report, report.chosen_runs(unit))
             seeds.append(
                 {
-                    "seed": unit.seed,
+                    "seed": unit.seed_words,
                     "title": title(unit),
                     "start": _short(reference_regret(report, unit)),
                     "ranked": report.comparability(unit).comparable,

@@ -53,6 +53,11 @@ class Unit:
         return json.dumps(document | {"data_digest": self.data_digest}, sort_keys=True)
 
     @property
+    def seed_words(self) -> str:
+        """The data seed, and the training seed where it is not the usual one."""
+        return f"{self.seed}" + (f", train seed {self.train_seed}" if self.train_seed else "")
+
+    @property
     def order(self) -> tuple[str, int, str, int, int]:
         """Sort by task, size, variant, seed, training seed."""
         return self.task, self.n, self.family, self.seed, self.train_seed

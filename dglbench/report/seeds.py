@@ -1,4 +1,4 @@
-"""The same setting with several data seeds: mean and spread of every method."""
+"""The same setting with several data or training seeds: mean and spread of every method."""
 
 from __future__ import annotations
 
@@ -45,20 +45,24 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
                 rows.append(_row(report, units, method, runs, reach))
     notes = [
         "a seed draws a different dataset, so the spread holds both: how different the datasets "
-        "are and how differently the method fares on them. gain: share of the warm start's regret "
+        "are and how differently the method fares on them; a training seed repeats the training on "
+        "the same data. gain: share of the warm start's regret "
         "that training took away, mean over seeds.",
     ]
     if few:
         notes.append("With two seeds there is no spread worth the name; the range is all there is.")
     if not rows:
-        notes = ["No setting here was run with several data seeds; `--seeds 10,25,95` would."]
+        notes = [
+            "No setting here was run with several seeds; `--seeds 10,25,95` would, or, on the "
+            "same data, `--train-seeds 0,1,2`."
+        ]
     return Sheet("seeds", "Over data seeds", _COLUMNS, tuple(rows), tuple(notes), by="setting")
 
 
 _COLUMNS = (
     Column("setting", "setting", "task, size and what else tells it apart"),
     Column("method", "method", "the method"),
-    Column("seeds", "seeds", "data seeds with a result", numeric=True),
+    Column("seeds", "seeds", "data and training seeds with a result", numeric=True),
     Column("mean", "mean regret", "mean test regret over seeds", numeric=True),
     Column("sd", "sd", "standard deviation over seeds (n − 1)", numeric=True),
     Column("low", "lowest", "lowest test regret", numeric=True),

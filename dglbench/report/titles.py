@@ -24,8 +24,9 @@ def title(unit: Unit) -> str:
 
 
 def without_seed(unit: Unit) -> str:
-    """Return the title that units share which differ by nothing but their seed."""
-    return title(unit).replace(f", seed {unit.seed}", "")
+    """Return the title that units share which differ by nothing but their seeds."""
+    named = title(unit).replace(f", train seed {unit.train_seed}", "")
+    return named.replace(f", seed {unit.seed}", "")
 
 
 def setting_cell(unit: Unit) -> Cell:

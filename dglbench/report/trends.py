@@ -52,7 +52,8 @@ class Widens:
         ]
 
     def _of(self, evidence: Evidence, baseline: str, small: Unit, big: Unit) -> Finding | None:
-        where = f"{without_seed(small)} → {big.n}, seed {big.seed}, against {style(baseline).label}"
+        against = style(baseline).label
+        where = f"{without_seed(small)} → {big.n}, seed {big.seed_words}, against {against}"
         leads = []
         for unit in (small, big):
             base = evidence.run(unit, baseline)
@@ -129,7 +130,7 @@ def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) 
     where = f"{without_seed(units[0])}, {claim}"
     seen: dict[str, list[str]] = {}
     for unit in units:
-        seen.setdefault(outcomes.get(title(unit), "absent"), []).append(str(unit.seed))
+        seen.setdefault(outcomes.get(title(unit), "absent"), []).append(unit.seed_words)
     words = "; ".join(f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in seen.items())
     numbers = dict(seen)
     told = {"holds", "fails"} & set(seen)
@@ -149,7 +150,7 @@ def _neighbours(units: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
         settings = sorted(
             (name, repr(value)) for name, value in unit.settings.items() if name != "n"
         )
-        key = repr((unit.task, settings, unit.seed, unit.solver))
+        key = repr((unit.task, settings, unit.seed, unit.train_seed, unit.solver))
         ladders.setdefault(key, []).append(unit)
     for ladder in ladders.values():
         yield from pairwise(sorted(ladder, key=lambda unit: unit.n))

@@ -68,7 +68,10 @@ class Identity:
     @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
-        return f"{self.setting}-s{self.seed}-{self.method}-{digest(asdict(self))}"
+        document = asdict(self)
+        if not self.train_seed:  # so that runs from before there were any keep their ids
+            del document["train_seed"]
+        return f"{self.setting}-s{self.seed}-{self.method}-{digest(document)}"
 
     @cached_property
     def asked(self) -> str:
