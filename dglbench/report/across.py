@@ -48,7 +48,7 @@ class Blocks(NamedTuple):
         words = plural(len(self.units), "setting")
         if self.families == len(self.units):
             return words
-        return f"{words} ({self.families} if data seeds are counted once)"
+        return f"{words} ({self.families} if seeds are counted once)"
 
 
 def blocks(report: Report, methods: Sequence[str] | None = None) -> Blocks:

@@ -15,7 +15,7 @@ from dglbench.report.curves import curves, reference_regret
 from dglbench.report.load import Report
 from dglbench.report.palette import on_dark, style
 from dglbench.report.seeds import families
-from dglbench.report.titles import title, without_seed
+from dglbench.report.titles import seed_words, title, without_seed
 
 __all__ = ["chart_data", "runtime", "specification"]
 
@@ -55,7 +55,7 @@ def chart_data(report: Report) -> dict[str, Any]:
             frame = curves(report, report.chosen_runs(unit))
             seeds.append(
                 {
-                    "seed": unit.seed_words,
+                    "seed": seed_words(unit, units),
                     "title": title(unit),
                     "start": _short(reference_regret(report, unit)),
                     "ranked": report.comparability(unit).comparable,

@@ -167,7 +167,7 @@ def ranks(report: Report, baseline: str | None = None) -> Sheet:
         )
     notes = [f"{found.friedman_words} {found.test_words}".strip()]
     notes += [
-        "Data seeds of one setting are counted as settings of their own; they are less different "
+        "Seeds of one setting are counted as settings of their own; they are less different "
         "than two tasks are."
     ] * (found.blocks.families < len(found.blocks.units))
     return Sheet("ranks", "Ranks over settings", _COLUMNS, tuple(rows),

@@ -1,4 +1,4 @@
-"""The same setting with several data or training seeds: mean and spread of every method."""
+"""The same setting with several seeds, of data or of training: mean and spread of a method."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
                 few |= len(runs) < BAND_SEEDS
                 rows.append(_row(report, units, method, runs, reach))
     notes = [
-        "a seed draws a different dataset, so the spread holds both: how different the datasets "
-        "are and how differently the method fares on them; a training seed repeats the training on "
-        "the same data. gain: share of the warm start's regret "
-        "that training took away, mean over seeds.",
+        "a data seed draws a different dataset, so the spread holds both: how different the "
+        "datasets are and how differently the method fares on them; a training seed changes only "
+        "initial weights and batches. gain: share of the warm start's regret that training took "
+        "away, mean over seeds.",
     ]
     if few:
         notes.append("With two seeds there is no spread worth the name; the range is all there is.")
@@ -56,13 +56,13 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
             "No setting here was run with several seeds; `--seeds 10,25,95` would, or, on the "
             "same data, `--train-seeds 0,1,2`."
         ]
-    return Sheet("seeds", "Over data seeds", _COLUMNS, tuple(rows), tuple(notes), by="setting")
+    return Sheet("seeds", "Over seeds", _COLUMNS, tuple(rows), tuple(notes), by="setting")
 
 
 _COLUMNS = (
     Column("setting", "setting", "task, size and what else tells it apart"),
     Column("method", "method", "the method"),
-    Column("seeds", "seeds", "data and training seeds with a result", numeric=True),
+    Column("seeds", "seeds", "seeds with a result", numeric=True),
     Column("mean", "mean regret", "mean test regret over seeds", numeric=True),
     Column("sd", "sd", "standard deviation over seeds (n − 1)", numeric=True),
     Column("low", "lowest", "lowest test regret", numeric=True),

@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dglbench.report.load import Unit
 from dglbench.report.sheet import Cell
 from dglbench.words import percent
 
-__all__ = ["listing", "plural", "setting_cell", "title", "without_seed"]
+__all__ = ["listing", "plural", "seed_words", "setting_cell", "title", "without_seed"]
 
 
 def title(unit: Unit) -> str:
@@ -25,8 +25,17 @@ def title(unit: Unit) -> str:
 
 def without_seed(unit: Unit) -> str:
     """Return the title that units share which differ by nothing but their seeds."""
-    named = title(unit).replace(f", train seed {unit.train_seed}", "")
-    return named.replace(f", seed {unit.seed}", "")
+    seeds = (f"seed {unit.seed}", f"train seed {unit.train_seed}")
+    return ", ".join(part for part in title(unit).split(", ") if part not in seeds)
+
+
+def seed_words(unit: Unit, among: Sequence[Unit]) -> str:
+    """Return what tells a unit from others of its family: data seed, training seed, or both."""
+    if len({other.train_seed for other in among}) == 1:
+        return str(unit.seed)
+    if len({other.seed for other in among}) == 1:
+        return f"training {unit.train_seed}"
+    return f"{unit.seed}, training {unit.train_seed}"
 
 
 def setting_cell(unit: Unit) -> Cell:

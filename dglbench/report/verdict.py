@@ -52,7 +52,7 @@ def _soonest(report: Report) -> str:
         return ""
     first = min(means, key=lambda name: means[name])
     return (
-        f"for any given training time {style(first).label} held the lowest regret on average "
+        f"averaged over training time {style(first).label} held the lowest regret "
         f"(anytime score {means[first]:.2f}; 0 is best, 1 the warm start)"
     )
 

@@ -17,7 +17,7 @@ from dglbench.report.pairwise import simultaneous
 from dglbench.report.profiles import Times, anytime_scores, area
 from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
 from dglbench.report.tables import build
-from dglbench.report.titles import title, without_seed
+from dglbench.report.titles import seed_words, title, without_seed
 
 
 def regrets(tmp_path, table):
@@ -280,6 +280,17 @@ def test_a_title_without_its_seed(report):
     assert {without_seed(unit) for unit in report.units} == {
         "matching-10", "matching-50", "knapsack-24",
     }  # fmt: skip
+
+
+def test_training_seeds_are_told_apart_like_data_seeds(report):
+    unit = report.units[0]
+    label = f"{unit.label}, train seed 1"
+    other = dataclasses.replace(unit, label=label, train_seed=1)
+    assert without_seed(other) == "matching-10"
+    assert seed_words(other, [unit, other]) == "training 1"
+    assert seed_words(unit, [unit]) == str(unit.seed)
+    third = dataclasses.replace(other, seed=99)
+    assert seed_words(other, [unit, other, third]) == f"{unit.seed}, training 1"
 
 
 def test_nothing_to_compare_is_said_not_raised(tmp_path):

@@ -161,7 +161,9 @@ def test_setting_seed_and_scale_are_chosen(browser):
 
 
 def test_pointing_at_a_line_tells_its_numbers(browser):
-    browser.ask("document.querySelector('#chart').scrollIntoView({block: 'center'})")
+    browser.ask(
+        "document.querySelector('#chart').scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
     place = browser.ask(
         "(() => { const r = document.querySelector('#chart svg').getBoundingClientRect();"
         " return [r.x + r.width / 2, r.y + r.height / 2]; })()"
