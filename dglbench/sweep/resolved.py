@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
-from dglbench.sweep.wishes import Search, Wishes
+from dglbench.sweep.space import axis_document
+from dglbench.sweep.tuned import check_duals, check_one_seed, still_tuned
+from dglbench.sweep.wishes import DEFAULT_TRIALS, Search, Wishes
 from dglbench.task import setting_name
 from dglbench.training.resolve import resolve_protocol
 from dglbench.training.spec import Protocol
@@ -41,6 +43,8 @@ class Setting:
     data: str | None = None
     """The dataset file, where the data come from one."""
     data_digest: str | None = None
+    tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By method: what the search that chose its options said of itself."""
 
     @property
     def name(self) -> str:
@@ -60,6 +64,8 @@ class Sweep:
     settings: tuple[Setting, ...]
     plugins: tuple[str, ...] = ()
     """Local files that tasks and methods were taken from."""
+    trials: int | None = None
+    """How many configurations ``optuna`` tries of each method."""
 
     def document(self) -> dict[str, Any]:
         """Return the sweep in the format of ``--config``."""
@@ -70,10 +76,11 @@ class Sweep:
                 "protocol": asdict(setting.protocol),
                 "option": {plan.name: dict(plan.fixed) for plan in setting.methods},
                 **(
-                    {"space": {plan.name: _lists(plan.space) for plan in setting.methods}}
+                    {"space": {plan.name: _space(plan) for plan in setting.methods}}
                     if self.search != "none"
                     else {}
                 ),
+                **({"tuned": dict(setting.tuned)} if setting.tuned else {}),
             }
             for setting in self.settings
         ]
@@ -83,6 +90,7 @@ class Sweep:
             "solver": self.solver,
             "threads": self.threads,
             "search": self.search,
+            **({} if self.trials is None else {"trials": self.trials}),
             **({"plugins": list(self.plugins)} if self.plugins else {}),
             **limit,
             "setting": settings,
@@ -101,21 +109,38 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
     _check_owners(wishes, methods)
     search: Search = _last(wishes, "search") or "none"
+    trials = _trials(wishes, search)
     settings = tuple(_settings(wishes, methods, search))
     if search != "none" and not any(plan.space for s in settings for plan in s.methods):
         raise SweepError(
             f"--search {search} has nothing to search: every option is fixed, or the tasks have "
             "no [search] table; leave --search out."
         )
+    solver = find_plugin(SOLVERS, _last(wishes, "solver") or "ortools")
+    for setting in settings:
+        check_duals(setting.name, setting.tuned, solver)
+    check_one_seed(settings)
     return Sweep(
         methods=methods,
-        solver=find_plugin(SOLVERS, _last(wishes, "solver") or "ortools").name,
+        solver=solver.name,
         threads=_last(wishes, "threads") or 1,
         search=search,
         time_limit=_last(wishes, "time_limit"),
         settings=settings,
         plugins=tuple(dict.fromkeys(name for source in wishes for name in source.plugins or ())),
+        trials=trials,
     )
+
+
+def _trials(wishes: Sequence[Wishes], search: Search) -> int | None:
+    if search == "optuna":
+        return _last(wishes, "trials") or DEFAULT_TRIALS
+    if wishes[-1].trials is not None:
+        raise SweepError(
+            f"--trials is how many configurations --search optuna tries, and the search here is "
+            f"{search}; add --search optuna, or leave --trials out."
+        )
+    return None
 
 
 def _data_document(setting: Setting) -> dict[str, Any]:
@@ -231,6 +256,7 @@ def _setting(
         protocol=resolve_protocol(task, protocol),
         methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
+        tuned=still_tuned(entry, plans),
     )
 
 
@@ -261,17 +287,19 @@ def _file_setting(
             given |= entry.get("set", {})
             protocol |= entry.get("protocol", {})
     data = read_file(path, given).dataset.spec if given else stored.spec
+    plans = tuple(
+        method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
+    )
     return Setting(
         task=task.name,
         settings=data.settings,
         seeds=(data.seed,),
         protocol=resolve_protocol(task, protocol),
-        methods=tuple(
-            method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
-        ),
+        methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
         data=str(path),
         data_digest=digest,
+        tuned=still_tuned(entry, plans),
     )
 
 
@@ -322,5 +350,5 @@ def _unique(names: Sequence[str], kind: str, example: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _lists(space: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    return {key: list(values) for key, values in space.items()}
+def _space(plan: MethodPlan) -> dict[str, Any]:
+    return {key: axis_document(axis) for key, axis in plan.space.items()}
