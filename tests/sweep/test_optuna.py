@@ -76,10 +76,10 @@ def test_a_killed_search_goes_on_as_if_it_had_not_been(
 ) -> None:
     out, _ = alone
     process = start("sweep", *words(**SEARCH), "--out", tmp_path)
-    wait_for(lambda: len(run_folders(tmp_path)) >= 5)
+    wait_for(lambda: len(list(run_folders(tmp_path))) >= 5)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    before = len(run_folders(tmp_path))
+    before = len(list(run_folders(tmp_path)))
     end = searched(tmp_path)
     assert end.counts == {"skipped": before, "done": 18 - before}
     assert before < 18
