@@ -68,7 +68,7 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
     """Return every module that a module may import, and every name that may be one."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
-    for node in _executed(ast.parse(path.read_bytes())):
+    for node in _executed(_parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -76,6 +76,20 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
             found |= {base: None, **{f"{base}.{alias.name}": None for alias in node.names}}
             found |= dict.fromkeys(_behind_door(base, alias.name) for alias in node.names)
     return tuple(name for name in found if name)
+
+
+def _parse(source: bytes) -> ast.AST:
+    """Parse a module, again if another thread was parsing at the same moment.
+
+    Python 3.11 counts the depth of all threads in one place and then takes a good tree for a
+    bad one: https://github.com/python/cpython/issues/106905.
+    """
+    for _ in range(9):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+    return ast.parse(source)
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:
