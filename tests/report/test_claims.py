@@ -247,7 +247,8 @@ HEAD = '[[claim]]\nid = "x"\nstatement = "s"\n'
     ("text", "words"),
     [
         ("[[claim", "not valid TOML"),
-        ("a = 1", r"no \[\[claim\]\] entry"),
+        ("a = 1", r"each claim as a \[\[claim\]\] table"),
+        ("claim = []", r"no \[\[claim\]\] entry"),
         ('[[claim]]\nid = "x"', "needs the text 'statement'"),
         (HEAD + 'check = "guess"', "there are sooner, lowest"),
         (HEAD + 'check = "sooner"\nmethods = ["a"]', "needs 'against'"),

@@ -277,7 +277,7 @@ class FirstOption(OrtoolsSolver):
 
 
 def judge_with(solver, split):
-    return SplitEvaluator(split.instances, split.features, split.labels, solver, split.predicted)
+    return SplitEvaluator(split.instances, split.features, split.labels, solver, split.problem)
 
 
 def test_regret_is_signed_and_a_wrong_evaluation_solver_is_named():
