@@ -3,7 +3,7 @@
 import pytest
 
 from dglbench.errors import OptionError, PluginError
-from dglbench.plugins import find_solver, find_task
+from dglbench.plugins import find_method, find_solver, find_task
 from dglbench.runs import schemas
 from dglbench.runs.source import closure
 from dglbench.training.evaluation import load_data

@@ -270,10 +270,10 @@ def test_metrics_are_what_they_say():
 class FirstOption(OrtoolsSolver):
     """Decides badly for what looks like the truth, so that predictions seem to beat it."""
 
-    def _decide(self, values):
+    def _decide(self, values, at):
         if (values >= 0).all():
             values = -values
-        return super()._decide(values)
+        return super()._decide(values, at)
 
 
 def judge_with(solver, split):
