@@ -113,7 +113,7 @@ def style(method: str) -> Style:
     colour = _pick(_FURTHER_COLOURS, kin)
     shapes = _VARIANT_SHAPES if variant else _FURTHER_SHAPES
     if variant:
-        colour = _mix(_mix(colour, "#000000", 0.45), colour, _place(variant))
+        colour = _mix(_mix(colour, "#000000", 0.3), colour, _place(variant))
     return Style(method, colour, _pick(shapes, method + "·"))
 
 
@@ -171,6 +171,8 @@ def _place(variant: str) -> float:
     period = _period(variant)
     if period is not None:
         return min(math.log10(period) / 2, 1.0)
+    if variant == "auto":
+        return 0.75
     return zlib.crc32(variant.encode()) % _SHADES / (_SHADES - 1)
 
 
