@@ -11,12 +11,14 @@ nearest bases first, ends after a given number of them.
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Problem
+from dglbench.streams import stream
 
 __all__ = ["adjacent_directions"]
 
@@ -33,38 +35,70 @@ def adjacent_directions(problem: Problem, x: Array, most_bases: int) -> Array:
     than ``most_bases`` bases.
     """
     columns, matrix, point = _standard_form(problem, x)
-    basis, matrix = _first_basis(matrix, point)
-    found: dict[bytes, Array] = {}
-    seen = {frozenset(basis)}
-    waiting = deque([basis])
+    basis, tableau = _first_basis(matrix, point)
+    shuffle = stream(0, "bases of a vertex")
+    found: list[Array] = []
+    seen = {frozenset(basis.tolist())}
+    waiting = deque([_Turn(tableau, basis)])
     while waiting:
-        basis = waiting.popleft()
-        tableau = np.linalg.solve(matrix[:, basis], matrix)
-        tableau[:, basis] = 0.0  # a basic column leads nowhere
-        tableau[np.abs(tableau) < _ZERO] = 0.0
-        held = point[basis]
-        ratios = np.full(tableau.shape, np.inf)
-        np.divide(held[:, None], tableau, out=ratios, where=tableau > 0.0)
-        step = ratios.min(axis=0)
-        for entering in np.flatnonzero((step > _ZERO) & (step < np.inf)):
-            change = np.zeros(len(point))
-            change[entering] = 1.0
-            change[basis] = -tableau[:, entering]
-            direction = np.zeros(problem.size)
-            direction[columns] = step[entering] * change[: len(columns)]
-            found.setdefault((direction.round(7) + 0.0).tobytes(), direction)
-        if len(seen) < most_bases:
-            empty = np.flatnonzero(held <= _ZERO)
-            for place, entering in zip(*np.nonzero(tableau[empty]), strict=True):
-                other = basis.copy()
-                other[empty[place]] = entering
-                if (key := frozenset(other)) not in seen:
-                    seen.add(key)
-                    waiting.append(other)
-                    if len(seen) == most_bases:
-                        break
-    directions = [d for d in found.values() if (np.abs(d) > _ZERO).any()]
-    return np.array(directions).reshape(-1, problem.size)
+        tableau, basis = _pivoted(*waiting.popleft())
+        found.append(_edges(tableau, basis, point)[:, : len(columns)])
+        if len(seen) == most_bases:
+            continue
+        empty = np.flatnonzero(point[basis] == 0.0)
+        turns = np.argwhere(tableau[empty] != 0.0)
+        for place, entering in shuffle.permutation(turns).tolist():  # no preference if cut short
+            other = basis.copy()
+            other[empty[place]] = entering
+            if (key := frozenset(other.tolist())) not in seen:
+                seen.add(key)
+                waiting.append(_Turn(tableau, basis, int(empty[place]), entering))
+                if len(seen) == most_bases:
+                    break
+    steps = np.concatenate(found)
+    # The same edge is met from several bases; a sum with random weights tells edges apart.
+    _, first = np.unique((steps @ shuffle.random(len(columns))).round(9), return_index=True)
+    directions = np.zeros((len(first), problem.size))
+    directions[:, columns] = steps[np.sort(first)]
+    moved: Array = directions[np.abs(directions).max(axis=1, initial=0.0) > _ZERO]
+    return moved
+
+
+class _Turn(NamedTuple):
+    """A tableau B⁻¹[groups; A], 0 in its basic columns, and a pivot that is still to be made."""
+
+    tableau: Array
+    basis: Index
+    row: int = -1
+    entering: int = -1
+
+
+def _pivoted(tableau: Array, basis: Index, row: int, entering: int) -> tuple[Array, Index]:
+    if row < 0:
+        return tableau, basis
+    tableau, basis = tableau.copy(), basis.copy()
+    leaving, basis[row] = basis[row], entering
+    tableau[row, leaving] = 1.0
+    tableau[row] /= tableau[row, entering]
+    factor = tableau[:, entering].copy()
+    factor[row] = 0.0
+    tableau -= factor[:, None] * tableau[row]
+    tableau[:, entering] = 0.0
+    tableau[np.abs(tableau) < _ZERO] = 0.0
+    return tableau, basis
+
+
+def _edges(tableau: Array, basis: Index, point: Array) -> Array:
+    """(n, C): the steps to other vertices that enter one column each."""
+    ratios = np.full(tableau.shape, np.inf)
+    np.divide(point[basis][:, None], tableau, out=ratios, where=tableau > 0.0)
+    step = ratios.min(axis=0)
+    entering = np.flatnonzero((step > _ZERO) & (step < np.inf))
+    change = np.zeros((len(entering), len(point)))
+    change[:, basis] = -tableau[:, entering].T
+    change[np.arange(len(entering)), entering] = 1.0
+    change *= step[entering][:, None]
+    return change
 
 
 def _standard_form(problem: Problem, x: Array) -> tuple[Index, Array, Array]:
@@ -87,29 +121,30 @@ def _standard_form(problem: Problem, x: Array) -> tuple[Index, Array, Array]:
 
 
 def _first_basis(matrix: Array, point: Array) -> tuple[Index, Array]:
-    """Return a basis of the vertex, and the rows that do not follow from others.
+    """Return a basis of the vertex and its tableau, without rows that follow from others.
 
     Columns above 0 come first: those of a vertex are independent.
     """
     work = matrix.copy()
-    basis: list[int] = []
-    rows: list[int] = []
-    free = np.ones(len(work), dtype=bool)
+    basis = np.full(len(work), -1)
     for column in np.argsort(-point, kind="stable"):
-        row = int(np.argmax(np.abs(work[:, column]) * free))
-        if not free[row] or abs(work[row, column]) <= _ZERO:
+        row = int(np.argmax(np.abs(work[:, column]) * (basis < 0)))
+        if basis[row] >= 0 or abs(work[row, column]) <= _ZERO:
             if point[column] > 0.0:
                 raise SolverError(
                     "the solver's optimum of a relaxation is no vertex, so it has no neighbours; "
                     "take --solver ortools."
                 )
             continue
-        factor = work[:, column] / work[row, column]
+        work[row] /= work[row, column]
+        factor = work[:, column].copy()
         factor[row] = 0.0
         work -= factor[:, None] * work[row]
-        free[row] = False
-        basis.append(int(column))
-        rows.append(row)
-        if not free.any():
+        basis[row] = column
+        if (basis >= 0).all():
             break
-    return np.array(basis), matrix[np.sort(rows)]
+    kept = basis >= 0
+    tableau, basis = work[kept], basis[kept]
+    tableau[:, basis] = 0.0  # a basic column leads nowhere
+    tableau[np.abs(tableau) < _ZERO] = 0.0
+    return basis, tableau

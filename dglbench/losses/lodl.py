@@ -9,7 +9,7 @@ from dglbench.errors import OptionError
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.by_row import ByRow
 from dglbench.losses.kept_optima import check_oracle
-from dglbench.losses.lodl_fit import features, fit_factors
+from dglbench.losses.lodl_fit import features, fit_quadratics
 from dglbench.methods.base import Batch
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
@@ -19,20 +19,23 @@ from dglbench.training.clock import MeteredSolver
 __all__ = ["LODL"]
 
 _SHAPES = ("quadratic", "directed")
+_START = 0.1
+"""How large entries of L begin, beside the root of w."""
 
 
 class LODL(DecisionLoss):
     """A locally optimised decision loss: errors e = p̂ − p weighed by what they cost,
 
-        ‖Lᵀe‖² + α·MSE          ``quadratic``: eᵀH e with H = L Lᵀ, of low rank
-        ‖L₊ᵀe⁺ + L₋ᵀe⁻‖² + α·MSE   ``directed``: too high and too low weigh differently
+        uᵀ(L Lᵀ + diag w) u + α·MSE
 
-    e⁺ and e⁻ are the parts of e above and below 0. Each row has its own L, fitted at its first
+    with u = e in the ``quadratic`` shape; in the ``directed`` one u holds the parts of e above and
+    below 0, so that too high and too low weigh differently. L is of low rank and w ≥ 0, so the
+    loss is never negative and 0 at the truth. Each row has its own L and w, fitted at its first
     visit: ``samples`` predictions p + ε, ε normal with ``sigma`` times the deviation of that
-    label's entries, are decided, their decision losses y·(x*(y) − x(ŷ)) taken, and L found by
-    least squares (`dglbench.losses.lodl_fit`). Errors and L live where the labels do. The paper's
-    directed form has a factor for every pair of signs; here rows of a low-rank factor have a
-    sign, which gives every pair of signs its own weight too.
+    label's entries, are decided, their decision losses y·(x*(y) − x(ŷ)) taken, and L and w found
+    by least squares (`dglbench.losses.lodl_fit`). Errors are those of what is predicted. The
+    paper's directed form has a factor for every pair of signs; here each row of a low-rank factor
+    has a sign, which gives every pair of signs its own weight too.
     Solver calls: 1 + ``samples`` per row at its first visit, none after.
     ``draws`` is where the samples come from, or a seed.
     Reference: Shah et al., Decision-Focused Learning without Decision-Making: Learning Locally
@@ -46,7 +49,7 @@ class LODL(DecisionLoss):
         shape: str = "quadratic",
         samples: int = 100,
         sigma: float = 1.0,
-        rank: int = 8,
+        rank: int = 4,
         alpha: float = 0.1,
         oracle: str = "relax",
         draws: np.random.Generator | int = 0,
@@ -67,11 +70,11 @@ class LODL(DecisionLoss):
         # Fits are independent, so all rows may share one set of draws, each in its own unit.
         self._noise = torch.from_numpy(generator.normal(size=(samples, size)))
         width = size * (2 if shape == "directed" else 1)
-        self._start = torch.from_numpy(generator.normal(size=(width, rank)) / (size * rank) ** 0.5)
+        self._start = torch.from_numpy(generator.normal(size=(width, rank)) * _START)
         self._kept = ByRow()
         self.fit_error = 0.0
-        """Mean squared error on held-out samples of the rows last fitted, as a share of what the
-        mean of each label's samples leaves."""
+        """Squared error on held-out samples of the rows last fitted, as a share of that of the
+        plain squared error, scaled to fit."""
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
@@ -80,9 +83,11 @@ class LODL(DecisionLoss):
             predicted, truth = batch.predictions, batch.labels
         if new := self._kept.missing(batch.rows):
             self.fit(batch.labels[new], truth[new], batch.rows[new])
-        factors = self._kept["factors"][self._kept.places(batch.rows)]
+        places = self._kept.places(batch.rows)
         error = features((predicted - truth).flatten(1), self.shape)
-        loss = torch.bmm(error[:, None, :], factors).square().sum() / len(batch.rows)
+        across = torch.bmm(error[:, None, :], self._kept["factors"][places]).square().sum()
+        along = (self._kept["weights"][places] * error.square()).sum()
+        loss = (across + along) / len(batch.rows)
         if self.alpha:
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
@@ -98,14 +103,15 @@ class LODL(DecisionLoss):
         unit = self.sigma * spread.sqrt().clamp_min(1e-5)
         losses = self._decision_losses(values, unit[:, None] * counted, rows)
         with self.solver.meter.phase("fit"):
-            factors, self.fit_error = fit_factors(
+            fitted, self.fit_error = fit_quadratics(
                 features(self._noise, self.shape),
                 losses,
                 counted.repeat(1, 2) if self.shape == "directed" else counted,
                 self._start,
             )
         self.solver.meter.count("fit", len(rows))
-        self._kept.put(rows, {"factors": factors / unit[:, None, None]})
+        factors = fitted.factors / unit[:, None, None]
+        self._kept.put(rows, {"factors": factors, "weights": fitted.weights / unit[:, None] ** 2})
 
     def _decision_losses(
         self, values: torch.Tensor, unit: torch.Tensor, rows: torch.Tensor

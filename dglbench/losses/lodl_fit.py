@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
-__all__ = ["features", "fit_factors"]
+__all__ = ["Quadratics", "features", "fit_quadratics"]
 
-_STEPS = 150
+_STEPS = 100
 _RATE = 0.05
-"""Of Adam, beside the size that entries of a factor start with."""
+"""Of Adam, beside the roots of the weights that it starts with."""
 _HELD_OUT = 0.2
 
 
@@ -19,39 +21,56 @@ def features(error: torch.Tensor, shape: str) -> torch.Tensor:
     return torch.cat([error.clamp_min(0.0), error.clamp_max(0.0)], dim=1)
 
 
-def fit_factors(
-    inputs: torch.Tensor, losses: torch.Tensor, allowed: torch.Tensor, start: torch.Tensor
-) -> tuple[torch.Tensor, float]:
-    """Return L (K, D, r) with ‖Lᵀu‖² near the losses (K, n), for inputs u (n, D).
+class Quadratics(NamedTuple):
+    """For each of K labels, the loss ‖Lᵀu‖² + w·u² of an input u (D,)."""
 
-    Squared error by Adam from ``start`` (D, r), scaled so that each label begins with its own
-    mean loss. Samples held out say at which step each label stops. L is 0 where ``allowed``
-    (K, D) says that nothing is predicted. Also returned: the squared error held out, as a share
-    of what the mean of each label's training samples leaves there.
+    factors: torch.Tensor
+    """(K, D, r): L."""
+    weights: torch.Tensor
+    """(K, D): w ≥ 0."""
+
+
+def fit_quadratics(
+    inputs: torch.Tensor, losses: torch.Tensor, allowed: torch.Tensor, start: torch.Tensor
+) -> tuple[Quadratics, float]:
+    """Return quadratics near the losses (K, n) at the inputs (n, D), and how good they are.
+
+    Squared error by Adam, from even weights that meet each label's mean loss and a small factor
+    ``start`` (D, r). Samples held out say at which step each label stops. All is 0 where
+    ``allowed`` (K, D) says that nothing is predicted. The number returned is the squared error
+    held out, as a share of that of the best even weights.
     """
     count, width, rank = len(losses), *start.shape
     held = max(1, int(_HELD_OUT * len(inputs)))
+    mask = allowed.T.to(start)  # (D, K)
+    squares = inputs.square()
+    even = mask / (squares[held:] @ mask).mean(dim=0).clamp_min(1e-300)
     scale = losses[:, held:].mean(dim=1)
     targets = (losses / scale.clamp_min(1e-300)[:, None]).T  # (n, K)
     targets[:, scale == 0.0] = 0.0
-    mask = allowed.T[:, :, None].to(start)  # (D, K, 1)
-    factors = (start[:, None, :] * mask).requires_grad_()
-    size = float(start.square().mean().sqrt())
-    adam = torch.optim.Adam([factors], lr=_RATE * size)
-    best, least = torch.zeros_like(factors), torch.full((count,), torch.inf).to(start)
-    for _ in range(_STEPS + 1):
-        masked = (factors * mask).reshape(width, count * rank)
+    factors = (start[:, None, :] * mask[:, :, None] * even.sqrt()[:, :, None]).requires_grad_()
+    roots = even.sqrt().requires_grad_()
+    adam = torch.optim.Adam([factors, roots], lr=_RATE * float(even.sqrt().mean()))
+    best = [torch.zeros_like(factors), torch.zeros_like(roots)]
+    least = torch.full((count,), torch.inf).to(start)
+    for step in range(_STEPS + 1):
+        masked = (factors * mask[:, :, None]).reshape(width, count * rank)
+        weights = roots.square() * mask
         fitted = (inputs @ masked).reshape(-1, count, rank).square().sum(dim=2)
-        wrong = (fitted - targets).square()
+        wrong = (fitted + squares @ weights - targets).square()
         with torch.no_grad():
             now = wrong[:held].mean(dim=0)
+            if step == 0:
+                plain = (squares[:held] @ even - targets[:held]).square().mean(dim=0)
             better = now < least
             least = torch.where(better, now, least)
-            best = torch.where(better[None, :, None], factors.detach() * mask, best)
+            best[0] = torch.where(better[None, :, None], masked.reshape(factors.shape), best[0])
+            best[1] = torch.where(better[None, :], weights, best[1])
         adam.zero_grad()
         # Summed over labels: each is a fit of its own, and Adam works entry by entry.
         torch.autograd.backward(wrong[held:].mean(dim=0).sum())
         adam.step()
-    plain = (targets[:held] - 1.0).square().mean(dim=0)[scale > 0]
-    share = float(least[scale > 0].sum() / plain.sum()) if len(plain) else 0.0
-    return (best * scale.sqrt()[None, :, None]).transpose(0, 1).contiguous(), share
+    real = scale > 0
+    share = float(least[real].sum() / plain[real].sum()) if real.any() else 0.0
+    found = best[0] * scale.sqrt()[None, :, None], best[1] * scale
+    return Quadratics(*(part.transpose(0, 1).contiguous() for part in found)), share

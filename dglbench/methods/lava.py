@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lava", "LavaOptions", "too_large"]
 
-_MOST_NUMBERS = 1_000_000
-"""Of a simplex tableau: 8 MB, about 50 ms a basis."""
+_MOST_NUMBERS = 500_000
+"""Of a simplex tableau: 4 MB, one for each basis that is looked at."""
 
 
 def too_large(problem: Problem) -> str | None:

@@ -27,7 +27,7 @@ class LodlOptions:
     ] = "quadratic"
     samples: Annotated[int, Ge(2), Doc("predictions decided around each label")] = 100
     sigma: Annotated[float, Gt(0), Doc("their deviation, beside that of the label's entries")] = 1.0
-    rank: Annotated[int, Ge(1), Doc("rank of each label's quadratic")] = 8
+    rank: Annotated[int, Ge(1), Doc("rank of each label's factor")] = 4
     oracle: Annotated[
         Literal["relax", "decide"], Doc("solve the LP relaxation, or the integer problem")
     ] = "relax"
@@ -76,5 +76,5 @@ class Lodl(Method):
         return self._criterion.batch_loss(batch)
 
     def notes(self) -> dict[str, Any]:
-        """Report how well the quadratics fit held-out samples; 1 is no better than a constant."""
+        """Report how well the quadratics fit held-out samples; 1 is no better than MSE."""
         return {"fit_error": self._criterion.fit_error}

@@ -32,6 +32,7 @@ class SpoPlus(Method):
     """
 
     summary: ClassVar[str] = "SPO+ surrogate; one solve per instance and step"
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = SpoOptions
 
     def __init__(self, options: SpoOptions) -> None:
