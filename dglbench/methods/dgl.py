@@ -44,6 +44,7 @@ class DglOptions:
 class _DualGuided(Method):
     """`dglbench.losses.dual_guided` on all training instances; variants say when λ is renewed."""
 
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = DglOptions
 
     def __init__(self, options: DglOptions) -> None:

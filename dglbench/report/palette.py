@@ -47,6 +47,11 @@ _FIXED = {
     "spo": Style("SPO+", "#D55E00", "^"),
     "qptl": Style("QPTL", "#AA3377", "s"),
     "dgl-auto": Style("DGL-auto", "#7A5BD0", "*"),
+    "fenchel-young": Style("Fenchel–Young", "#8C6D00", "p"),
+    "spo-smoothed": Style("SPO+ smoothed", "#B5445A", "<"),
+    "spo-cached": Style("SPO+ cached", "#A65628", ">"),
+    "lodl": Style("LODL", "#3F7D20", "H"),
+    "lava": Style("LAVA", "#66788A", "d"),
 }
 _DGL_STOPS = (
     (0.0, (0x0A, 0x2A, 0x78)),
