@@ -7,6 +7,7 @@ prices is then checked against all arcs, and arcs that would improve it join (co
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,29 +168,50 @@ def _flow(utilities: Array, room: Indices, kept: Mask) -> Indices | None:
     if not len(open_):
         return place
     individuals, locations = utilities.shape
-    individual, location = np.nonzero(kept)
-    worth = utilities[kept]
-    starts = np.cumsum(choices[open_]) - choices[open_]
-    loss = np.maximum.reduceat(worth, starts)[individual] - worth
-    sink = individuals + locations
-    places = np.arange(individuals, sink)
-    costs = np.zeros(len(loss) + locations, dtype=np.int64)
-    costs[: len(loss)] = to_integers(loss, largest_cost(sink + 1))
+    arcs = _all_arcs(individuals, locations) if kept.all() else _arcs(kept)
+    everywhere = len(arcs.numbers) == utilities.size
+    among = utilities if everywhere else np.where(kept, utilities, -np.inf)
+    loss = among.max(axis=1, keepdims=True) - utilities
+    loss = loss.ravel() if everywhere else loss[kept]
+    costs = np.zeros(len(arcs.tails), dtype=np.int64)
+    costs[: len(loss)] = to_integers(loss, largest_cost(individuals + locations + 1))
     capacity = np.ones(len(costs), dtype=np.int64)
     capacity[len(loss) :] = np.minimum(left, individuals)
-    supplies = np.ones(individuals + 1, dtype=np.int64)
-    supplies[-1] = -individuals
     flow, _ = flows(
-        np.concatenate([individual, places]).astype(np.int32),
-        np.concatenate([individuals + location, np.full(locations, sink)]).astype(np.int32),
-        capacity,
-        costs,
-        np.append(np.arange(individuals), sink).astype(np.int32),
-        supplies,
-        np.arange(len(loss), dtype=np.int32),
+        arcs.tails, arcs.heads, capacity, costs, arcs.ends, arcs.supplies, arcs.numbers
     )
     if flow is None:
         return None
-    used: Any = np.flatnonzero(flow)
-    place[open_] = location[used]
+    place[open_] = arcs.heads[np.flatnonzero(flow)] - individuals
     return place
+
+
+class _Arcs(NamedTuple):
+    """A network: individual → location where an arc is kept, then location → sink."""
+
+    tails: Any
+    heads: Any
+    numbers: Any
+    """Of the arcs of individuals, in their order."""
+    ends: Any
+    """The nodes that send or take in flow, with their supplies."""
+    supplies: Any
+
+
+def _arcs(kept: Mask) -> _Arcs:
+    individuals, locations = kept.shape
+    sink = individuals + locations
+    individual, location = np.nonzero(kept)
+    places = np.arange(individuals, sink)
+    return _Arcs(
+        np.concatenate([individual, places]).astype(np.int32),
+        np.concatenate([individuals + location, np.full(locations, sink)]).astype(np.int32),
+        np.arange(len(individual), dtype=np.int32),
+        np.append(np.arange(individuals), sink).astype(np.int32),
+        np.append(np.ones(individuals, dtype=np.int64), -individuals),
+    )
+
+
+@lru_cache(maxsize=4)
+def _all_arcs(individuals: int, locations: int) -> _Arcs:
+    return _arcs(np.ones((individuals, locations), dtype=bool))
