@@ -15,6 +15,7 @@ from dglbench.solvers import Solver
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench.solvers.ortools import OrtoolsSolver
+from dglbench.solvers.pdlp import PdlpSolver
 
 PROBLEMS = {"matching": matching([3, 2, 4], 8), "knapsack": knapsack([3, 5, 7, 5], 9)}
 SOLVERS = [
@@ -158,11 +159,11 @@ print(extra, np.abs((values * x).sum(axis=(1, 2)) - dual_value).max())
 
 
 def test_every_family_answers_where_it_can() -> None:
-    """What the solver tests run over: any problem for ortools, structure for batched."""
-    assert {type(s) for s in families(PROBLEMS["matching"])} == {OrtoolsSolver, BatchedMatching}
-    assert {type(s) for s in families(PROBLEMS["knapsack"])} == {OrtoolsSolver, BatchedKnapsack}
-    general = Problem.build(np.ones((1, 2, 3)), [2.0])
-    assert [type(s) for s in families(general)] == [OrtoolsSolver]
+    """What the solver tests run over: any problem for ortools and pdlp, structure for batched."""
+    general = {OrtoolsSolver, PdlpSolver}
+    assert {type(s) for s in families(PROBLEMS["matching"])} == general | {BatchedMatching}
+    assert {type(s) for s in families(PROBLEMS["knapsack"])} == general | {BatchedKnapsack}
+    assert {type(s) for s in families(Problem.build(np.ones((1, 2, 3)), [2.0]))} == general
 
 
 HUGE = {
