@@ -177,9 +177,7 @@ def _flow(utilities: Array, room: Indices, kept: Mask) -> Indices | None:
     costs[: len(loss)] = to_integers(loss, largest_cost(individuals + locations + 1))
     capacity = np.ones(len(costs), dtype=np.int64)
     capacity[len(loss) :] = np.minimum(left, individuals)
-    flow, _ = flows(
-        arcs.tails, arcs.heads, capacity, costs, arcs.ends, arcs.supplies, arcs.numbers
-    )
+    flow, _ = flows(arcs.tails, arcs.heads, capacity, costs, arcs.ends, arcs.supplies, arcs.numbers)
     if flow is None:
         return None
     place[open_] = arcs.heads[np.flatnonzero(flow)] - individuals
