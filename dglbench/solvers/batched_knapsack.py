@@ -46,8 +46,8 @@ class BatchedKnapsack(Solver):
     in units of the weights' common divisor. Where that table has more than 30,000 entries, each
     instance alone chooses among the few items in doubt (`dglbench.solvers.knapsack_core`);
     problems with fractional or huge weights go to `OrtoolsSolver` (one solve an instance).
-    Items without a gain are left. All steps are elementwise over instances or along one instance's items, so an
-    answer has the same bits alone, in any batch and in any order.
+    Items without a gain are left. All steps are elementwise over instances or along one
+    instance's items, so an answer has the same bits alone, in any batch and in any order.
 
     The dual rule is ``centre``: λ is the ratio of the item taken in part. If none is, every λ
     from the best ratio left out (at least 0) to the worst ratio taken is optimal, and the
