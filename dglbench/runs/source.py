@@ -12,7 +12,6 @@ import ast
 import functools
 import hashlib
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +22,6 @@ __all__ = ["closure", "source_hash"]
 _OURS = ("dglbench", "dglbench_tasks")
 # They offer names, and compute nothing: following them would tie every run to every module.
 _DOORS = ("dglbench",)
-# Before Python 3.12 two threads that parse at once can upset each other's count of recursion.
-_PARSING = threading.Lock()
 
 
 @functools.cache  # a grid asks thousands of times, and a process runs the code it has loaded
@@ -71,10 +68,7 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
     """Return every module that a module may import, and every name that may be one."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
-    text = path.read_bytes()
-    with _PARSING:
-        tree = ast.parse(text)
-    for node in _executed(tree):
+    for node in _executed(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

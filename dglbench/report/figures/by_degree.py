@@ -1,6 +1,6 @@
 """Boxes by degree: what training for decisions gains as the predictor becomes misspecified.
 
-The figure of Elmachtoub and Grigas (2022), "Smart Predict, then Optimize", figure 2: the costs
+The figure of Elmachtoub and Grigas (2022), "Smart Predict, then Optimize": the costs
 are a polynomial of the features and the predictor is linear, so its degree says how wrong the
 predictor must be. Their measure is the normalised SPO loss, Σ regret / Σ |optimal value|, which
 the logs call the pooled regret.
