@@ -52,7 +52,8 @@ def run(
         str | None,
         typer.Option(
             help="paper: its selected hyperparameters; grid: its whole search space; "
-            "quick: everything, small, in about a minute.  [default: paper]"
+            "quick: everything, small, in about a minute; shortest-path: two-stage against SPO+ by "
+            "degree.  [default: paper]"
         ),
     ] = None,
     config: Annotated[
