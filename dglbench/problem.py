@@ -254,6 +254,11 @@ class Problem:
         """(G, S): the options that exist in some instance."""
         return in_some_instance(self.mask)
 
+    @cached_property
+    def ragged(self) -> bool:
+        """Whether some options are padding."""
+        return not bool(self.mask.all())
+
     @property
     def varies(self) -> bool:
         """Whether b or the mask differ by instance."""
