@@ -18,6 +18,7 @@ done leave the batch.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -169,13 +170,13 @@ class _Search:
         self.b = np.broadcast_to(problem.b, start.shape)
         self.unit = np.maximum(1.0, np.abs(self.b))
         self.duals = np.where(self.equality, start, np.maximum(start, 0.0))
-        # Prices further apart than values are, and some strengths, decide every group.
-        self.reach = _spread(problem, values) + 10.0 * strength
+        self._problem, self._values = problem, values
         scores = values - self.structure.prices(self.duals)
         self.scores = np.where(problem.mask, scores, -np.inf) if problem.ragged else scores
         self.x = regulariser.decide(self.scores, strength)
         self.slope = self.b - self.structure.usage(self.x)
         self.residual = _residual(self.duals, self.slope, self.equality, self.unit)
+        self.least = self.residual.copy()
         self.damping = np.full(len(values), 1e-2)
 
     def step(self, live: Index) -> Mask:
@@ -202,11 +203,12 @@ class _Search:
             there = _part(duals, waiting, whole) + towards
             x = self.regulariser.decide(scores, self.strength)
             slope_there = _part(self.b, chosen, every and whole) - self.structure.usage(x)
-            residual = _residual(there, slope_there, self.equality, self.unit[chosen])
+            unit = _part(self.unit, chosen, every and whole)
+            residual = _residual(there, slope_there, self.equality, unit)
             onward = (slope_there * _part(direction, waiting, whole)).sum(axis=1)
-            # D is convex: where it still falls at the far end, it fell all the way. That, and
-            # the residual, can be seen long after differences of D are lost in rounding.
-            good = onward <= 0.0
+            # D is convex: where it still falls at the far end, it fell all the way. That, and half
+            # the least residual so far, are seen at once and when differences of D are rounding.
+            good = (onward <= 0.0) | (residual < 0.5 * _part(self.least, chosen, every and whole))
             if not good.all():
                 over = np.flatnonzero(~good)
                 before = self._value(self.scores[chosen[over]], chosen[over])
@@ -215,14 +217,18 @@ class _Search:
                 level = after <= before + 1e-13 * np.abs(before)
                 nearer = residual[over] < 0.9 * self.residual[chosen[over]]
                 good[over] = falls | (level & nearer)
-            if every and whole and good.all():
+            if every and whole and good.all():  # as it nearly always is
                 self.scores, self.duals, self.x = scores, there, x
                 self.slope, self.residual = slope_there, residual
-            else:
-                to, of = chosen[good], np.flatnonzero(good)
-                self.scores[to], self.duals[to], self.x[to] = scores[of], there[of], x[of]
-                self.slope[to], self.residual[to] = slope_there[of], residual[of]
-            self.damping[chosen[good]] *= 0.2 if trial == 0 else 2.0
+                self.least = np.minimum(self.least, residual)
+                self.damping = np.maximum(self.damping * (0.2 if trial == 0 else 2.0), 1e-6)
+                moved[:] = True
+                break
+            to, of = chosen[good], np.flatnonzero(good)
+            self.scores[to], self.duals[to], self.x[to] = scores[of], there[of], x[of]
+            self.slope[to], self.residual[to] = slope_there[of], residual[of]
+            self.least[to] = np.minimum(self.least[to], residual[of])
+            self.damping[to] *= 0.2 if trial == 0 else 2.0
             moved[waiting[good]] = True
             waiting, by, onward = waiting[~good], by[~good], onward[~good]
             # Where the slope along the step would vanish if it changed evenly.
@@ -244,14 +250,20 @@ class _Search:
     def _cut(self, direction: Array, live: Index) -> Array:
         """Shorten, in place, what moves prices further than values differ; return those prices."""
         prices = self.structure.prices(direction)
-        reach = self.reach[live]
-        far = np.abs(direction).max(axis=1) * self.structure.steepest_price > reach
+        furthest = np.abs(direction).max(axis=1) * self.structure.steepest_price
+        far = furthest > 10.0 * self.strength
         if far.any():
-            furthest = np.abs(prices).max(axis=(1, 2))
+            # Prices further apart than values are, and some strengths, decide every group.
+            reach = self._spread[live] + 10.0 * self.strength
+            furthest[far] = np.abs(prices[far]).max(axis=(1, 2))
             cut = np.minimum(1.0, reach / np.maximum(furthest, 1e-300))
             direction *= cut[:, None]
             prices *= cut[:, None, None]
         return prices
+
+    @cached_property
+    def _spread(self) -> Array:
+        return _spread(self._problem, self._values)
 
     def _direction(self, x: Array, live: Index, duals: Array, slope: Array) -> Array:
         """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""

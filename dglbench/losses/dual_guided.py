@@ -13,13 +13,14 @@ from typing import Any
 import torch
 
 from dglbench.errors import OptionError, ProblemError
+from dglbench.layers.regularisers import Response, apply_response
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.by_hand import (
     attached,
     by_option,
     soft_at,
     squared_error,
-    worth_gradient,
+    worth_of,
 )
 from dglbench.losses.by_row import ByRow, checked_rows, first_positions
 from dglbench.losses.reactive import reactive_worth, smoothed_duals, tracked_duals
@@ -115,17 +116,19 @@ class DualGuidedLoss(DecisionLoss):
             worth = shown = labels - prices
         elif self.form == "reactive":
             worth = reactive_worth(problem, soft, labels, duals, self.tau)
-        count = len(labels) * problem.groups
-        value = -float((shown * soft).sum()) / count
-        gradient = worth_gradient(soft, worth, self.tau)
-        gradient /= count
-        plain = batch.parameters is None or batch.parameters is batch.predictions
-        if self.alpha and plain:
-            error, error_gradient = squared_error(problem, predictions, labels)
-            value += self.alpha * error
-            gradient += self.alpha * error_gradient
+        share = -1.0 / (len(labels) * problem.groups)
+        value = share * worth_of(shown, soft)
+        gradient = apply_response(Response(soft, share / self.tau), worth)
+        # Errors of what is not an option's value are left to autograd.
+        by_value = problem.value_map.matrix is None and (
+            batch.parameters is None or batch.parameters is batch.predictions
+        )
+        if self.alpha and by_value:
+            error, pull = squared_error(problem, predictions, labels, self.alpha)
+            value += error
+            gradient += pull
         loss = attached(batch.predictions, value, gradient)
-        if self.alpha and not plain:
+        if self.alpha and not by_value:
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
 
