@@ -75,7 +75,7 @@ class DualGuidedLoss(DecisionLoss):
         form: str = "adjusted",
         refresh: int | str = "never",
         delta: float = 1.0,
-        newton_steps: int = 2,
+        newton_steps: int = 1,
         solver: str | Solver | MeteredSolver | None = None,
         label_scale: float = 1.0,
     ) -> None:
