@@ -3,8 +3,8 @@
     python benchmarks/methods.py [--quick] [--json FILE]
 
 Turns are interleaved (one epoch of each method, then the next turn) so that slow
-drift of the machine hits all alike, and CPU seconds count; medians over turns are compared. Prints each
-method as a ratio to two-stage, the share of its time spent in solvers, QPTL
+drift of the machine hits all alike, and CPU seconds count; medians over turns are
+compared. Prints each method as a ratio to two-stage, the share of its time spent in solvers, QPTL
 beside a bare cvxpylayers loop on the same batches, and what the clock's phases
 cost against a clock that measures only the total.
 """

@@ -1,8 +1,8 @@
 """What dual-guided runs log beside their regret, all of it off the clock.
 
 `dual_health` says how stale the duals in use are and where they mislead;
-`regret_bound` and `error_bound` are the right-hand sides of the paper's Theorems 1 and 2. `duals_row` and
-`bound_row` make of them what `Method.diagnostics` returns.
+`regret_bound` and `error_bound` are the right-hand sides of the paper's Theorems 1
+and 2. `duals_row` and `bound_row` make of them what `Method.diagnostics` returns.
 """
 
 from __future__ import annotations

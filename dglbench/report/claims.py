@@ -65,10 +65,10 @@ class Claim:
     source: str
     reading: str
     """How the statement was made precise."""
-    origin: str
-    """Who says so: ``paper``, ``dglbench`` or whatever a user's file has."""
     share: float
     check: Check
+    origin: str = "paper"
+    """Who says so: ``paper``, ``dglbench``, or ``own`` for a user's file that names no other."""
 
 
 @dataclass(frozen=True)
@@ -187,5 +187,5 @@ def _claim(entry: Mapping[str, Any], name: str) -> Claim:
     except OptionError as error:
         raise ReportError(str(error)) from error
     texts = {key: str(entry.get(key, "")) for key in _TEXTS}
-    texts["origin"] = texts["origin"] or "paper"
+    texts["origin"] = texts["origin"] or ("paper" if name == "claims.toml" else "own")
     return Claim(**texts, share=float(share), check=check)
