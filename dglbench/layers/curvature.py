@@ -72,16 +72,15 @@ class _Full(Curvature):
     def solve(self, right: Array, shift: Array, rounds: int = 1) -> Array:
         if self._matrices.shape[1] == 1:
             divisor = self._diagonal + shift
-            found = right / divisor
+            found: Array = right / divisor
             for _ in range(rounds - 1):
                 found += (right - self._diagonal * found) / divisor
             return found
         shifted = self._matrices.copy()
         np.einsum("kmm->km", shifted)[...] += shift
         if rounds == 1:
-            once: Array = np.linalg.solve(shifted, right[:, :, None])[:, :, 0]
-            return once
-        inverse = np.linalg.inv(shifted)
+            return np.asarray(np.linalg.solve(shifted, right[:, :, None])[:, :, 0], np.float64)
+        inverse: Array = np.asarray(np.linalg.inv(shifted), np.float64)
         found = _times(inverse, right)
         for _ in range(rounds - 1):
             found += _times(inverse, right - self.times(found))

@@ -287,7 +287,7 @@ class _Search:
                 break
             fixed = switched
         direction = np.where(self.equality, direction, np.maximum(direction, -duals))
-        for row in np.flatnonzero(unsettled):  # sets that go round in circles: one by one
+        for row in np.flatnonzero(unsettled).tolist():  # sets that go round in circles: one by one
             matrix = curvature.one(row) + shift[row] * np.eye(duals.shape[1])
             direction[row] = _bounded(matrix, slope[row], duals[row], self.equality)
         return direction
