@@ -126,7 +126,10 @@ class SplitEvaluator:
         minimised = self.problem.sense == "minimise"
         error = predictions - self.labels
         shared = self._counted.ndim < error.ndim
-        error = error[:, self._counted] if shared else error[self._counted]
+        if shared and self._counted.all():
+            error = error.reshape(len(error), -1)
+        else:
+            error = error[:, self._counted] if shared else error[self._counted]
         outcome = Evaluation(self.optimal, achieved, float(np.mean(np.square(error))), minimised)
         self._check(outcome)
         return outcome
