@@ -216,6 +216,14 @@ class Snapshot:
     counted as ``evaluate``."""
     val_solver: EvaluationSolver
     """The same, for ``rows`` of validation instances."""
+    most: int | None = None
+    """How many instances of a split to solve for, the first ones; None for all."""
+    label_duals: Callable[[int], torch.Tensor] | None = None
+    """(count, M): duals of the first validation labels, solved once for all runs."""
+
+    def sample(self, instances: int) -> range:
+        """Return which instances of a split to solve for: all, unless they are very large."""
+        return range(instances if self.most is None else min(instances, self.most))
 
 
 class Method(ABC):

@@ -30,43 +30,47 @@ __all__ = [
 
 
 def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
-    """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation an instance."""
-    predictions = snapshot.predict()
-    relaxed = snapshot.solver.relax(predictions, rows=range(len(predictions)))
+    """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation an instance.
+
+    Very large instances are looked at in part: `Snapshot.sample`.
+    """
+    import torch
+
+    everyone = snapshot.predict()
+    rows = snapshot.sample(len(everyone))
+    predictions, constraints = everyone[: len(rows)], snapshot.constraints
+    if len(rows) < len(everyone):
+        constraints, duals = constraints.at(torch.tensor(rows)), duals[: len(rows)]
+    relaxed = snapshot.solver.relax(predictions, rows=rows)
     optimal = (predictions * relaxed).sum(dim=(1, 2))
     return {
-        **dual_health(snapshot.constraints, predictions, duals, optimal),
-        "share_refreshed": snapshot.refreshed / len(predictions),
+        **dual_health(constraints, predictions, duals, optimal),
+        "share_refreshed": snapshot.refreshed / len(everyone),
     }
 
 
 def bound_row(snapshot: Snapshot, label_duals: torch.Tensor, tau: float) -> dict[str, float | str]:
     """Return the row of table ``bound`` on validation: one dual solve an instance.
 
-    ``label_duals`` are optimal for the validation labels, (V, M).
+    ``label_duals`` are optimal for the validation labels, (V, M). Very large instances are
+    looked at in part: `Snapshot.sample`.
     """
-    predicted_duals = snapshot.val_solver.duals(
-        snapshot.val_predictions, rows=range(len(snapshot.val_labels))
-    )
+    import torch
+
+    rows = snapshot.sample(len(snapshot.val_labels))
+    constraints, count = snapshot.val_constraints, len(rows)
+    if count < len(snapshot.val_labels):
+        constraints = constraints.at(torch.tensor(rows))
+    labels, predictions = snapshot.val_labels[:count], snapshot.val_predictions[:count]
+    predicted_duals = snapshot.val_solver.duals(predictions, rows=rows)
     terms = regret_bound(
-        snapshot.val_constraints,
-        snapshot.val_labels,
-        snapshot.val_predictions,
-        label_duals,
-        predicted_duals,
-        tau,
+        constraints, labels, predictions, label_duals[:count], predicted_duals, tau
     )
-    terms |= error_bound(
-        snapshot.val_constraints,
-        snapshot.val_labels,
-        snapshot.val_predictions,
-        predicted_duals,
-        tau,
-    )
-    above = snapshot.val_regret > terms["error_bound"] + 1e-9
+    terms |= error_bound(constraints, labels, predictions, predicted_duals, tau)
+    above = snapshot.val_regret[:count] > terms["error_bound"] + 1e-9
     return {
         "split": "val",
-        "regret": float(snapshot.val_regret.mean()),
+        "regret": float(snapshot.val_regret[:count].mean()),
         **{name: float(values.mean()) for name, values in terms.items()},
         "share_above_error_bound": float(above.mean()),
     }

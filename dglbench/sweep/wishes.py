@@ -35,7 +35,7 @@ from dglbench.training.spec import Protocol
 
 __all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
 
-PRESETS = ("paper", "grid", "quick", "shortest-path")
+PRESETS = ("paper", "grid", "quick", "shortest-path", "scale")
 
 Search = Literal["none", "full", "halving"]
 
@@ -59,7 +59,8 @@ class Scalars:
     """The keys that are not tables."""
 
     preset: Annotated[
-        Literal["paper", "grid", "quick", "shortest-path"] | None, Doc("where to start from")
+        Literal["paper", "grid", "quick", "shortest-path", "scale"] | None,
+        Doc("where to start from"),
     ] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
     tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None

@@ -49,16 +49,21 @@ class Learner:
         rows = dataset.rows("train")
         self.problem = dataset.problem.take(rows)
         self.constraints = Constraints(self.problem)
-        self.features = torch.from_numpy(dataset.features[rows])
-        self.parameter_labels = torch.from_numpy(dataset.labels[rows]) / self.scale
-        self.labels = self._to_values(torch.from_numpy(dataset.labels[rows]))
+        self._dtype = getattr(torch, spec.protocol.dtype)
+        self.features = torch.from_numpy(dataset.part(dataset.features, "train")).to(self._dtype)
+        labels = self._rounded(torch.from_numpy(dataset.part(dataset.labels, "train")))
+        self.parameter_labels = labels / self.scale
+        self.labels = self._to_values(labels)
         # Where labels are option values to maximise, they need no second form.
         self._plain = self.labels.shape == self.parameter_labels.shape and bool(
             (self.labels == self.parameter_labels).all()
         )
+        if self._plain:
+            self.parameter_labels = self.labels
         self.predictor = fresh_predictor(task, dataset, spec.train_seed)
         if warm_start:
             warm_start.apply(self.predictor)
+        self.predictor.to(self._dtype)
         self.method: Method = find_method(spec.method).cls(spec.options)
         self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
         self._draws = self._stream("batches")
@@ -103,7 +108,8 @@ class Learner:
         for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
-                predicted = self.predictor(features)
+                # What is decided by is float64, whatever the predictor computes in.
+                predicted = self.predictor(features).to(torch.float64)
                 predictions = self._to_values(predicted)
                 parameters = predictions if self._plain else predicted / self.scale
             loss = self.method.loss(
@@ -128,7 +134,13 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            return self._to_values(self.predictor(self.features))
+            return self._to_values(self.predictor(self.features).to(torch.float64))
+
+    def _rounded(self, labels: torch.Tensor) -> torch.Tensor:
+        """Round labels to the predictor's precision; they stay float64 for solvers and duals."""
+        import torch
+
+        return labels.to(self._dtype).to(torch.float64)
 
     def _to_values(self, parameters: torch.Tensor) -> torch.Tensor:
         """Return scaled option values to maximise."""
