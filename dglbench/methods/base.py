@@ -14,7 +14,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Gt
@@ -23,8 +23,10 @@ from typing_extensions import Doc
 from dglbench.errors import SolverError
 from dglbench.methods.diagnostics import duals_row
 from dglbench.problem import Array, Problem
+from dglbench.streams import stream
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from dglbench.layers import MeteredLayer
@@ -176,6 +178,11 @@ class Training:
     """Times (``phase``) and counts (``count``) anything of the method's own."""
     layer: Callable[..., MeteredLayer]
     """``layer(name, **options)`` builds one of the method's `layers`, counted and timed."""
+    parameter_labels: torch.Tensor | None = None
+    """(K, …): p of every training instance, in the shape of the task's labels; None where they
+    are the values."""
+    draws: Callable[[str], np.random.Generator] = partial(stream, 0)
+    """``draws(name)`` is the run's random stream of that name; all a method draws comes from it."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +218,8 @@ class Method(ABC):
     """A way to train; subclasses are one short file each."""
 
     summary: ClassVar[str]
+    group: ClassVar[str] = "further methods"
+    """Under which heading ``dglbench list --methods`` shows it."""
     Options: ClassVar[type[Any]]
     """A frozen dataclass with at least ``lr``."""
     warm_starts: ClassVar[bool] = True

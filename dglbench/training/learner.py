@@ -18,6 +18,7 @@ from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 __all__ = ["Diverged", "Learner"]
@@ -60,7 +61,7 @@ class Learner:
             warm_start.apply(self.predictor)
         self.method: Method = find_method(spec.method).cls(spec.options)
         self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
-        self._draws = stream(spec.data.seed, "batches", *repetition(spec.train_seed))
+        self._draws = self._stream("batches")
         self._epochs = 0
 
     def set_up(self) -> float:
@@ -82,6 +83,8 @@ class Learner:
                 predict=self._timed,
                 meter=self.meter,
                 layer=self._layer,
+                parameter_labels=self.parameter_labels,
+                draws=self._stream,
             )
         )
         return self.clock.stop()
@@ -135,6 +138,9 @@ class Learner:
     def _timed(self) -> torch.Tensor:
         with self.clock.phase("predict"):
             return self.predict()
+
+    def _stream(self, name: str) -> np.random.Generator:
+        return stream(self.spec.data.seed, name, *repetition(self.spec.train_seed))
 
     def _layer(self, name: str, **options: Any) -> MeteredLayer:
         if name not in self.method.layers:  # the run's identity would not know of its code
