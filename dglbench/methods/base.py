@@ -14,7 +14,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Gt
@@ -164,6 +164,10 @@ def _predicted(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     return batch.parameters, batch.parameter_labels
 
 
+def _draws_of_seed_0(name: str) -> np.random.Generator:
+    return stream(0, name)
+
+
 @dataclass(frozen=True)
 class Training:
     """What a method is handed once, before training."""
@@ -181,7 +185,7 @@ class Training:
     parameter_labels: torch.Tensor | None = None
     """(K, …): p of every training instance, in the shape of the task's labels; None where they
     are the values."""
-    draws: Callable[[str], np.random.Generator] = partial(stream, 0)
+    draws: Callable[[str], np.random.Generator] = _draws_of_seed_0
     """``draws(name)`` is the run's random stream of that name; all a method draws comes from it."""
 
 

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dglbench.plugins import AFTER
+
 __all__ = [
     "PHASE_COLOURS",
     "Style",
@@ -74,12 +76,20 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
+    own, after, lead_in = method.partition(AFTER)
+    first, _, epochs = lead_in.rpartition("-")
+    if after and first:
+        label = f"{style(own).label} after {style(first).label}×{epochs}"
+        return _further(method, label)
+    if method.startswith("pyepo-"):
+        name = method.removeprefix("pyepo-")
+        return _further(method, f"PyEPO {'SPO+' if name == 'spo' else name.upper()}")
     if is_dgl(method):
         name = method.removeprefix("dgl-")
         period = refresh_period(method)
         shape = _DGL_SHAPES.get(name) or _pick(_DGL_FURTHER_SHAPES, name)
         return Style(f"DGL-{name}", _dgl_shade(period), shape)
-    return Style(method, _pick(_FURTHER_COLOURS, method), _pick(_FURTHER_SHAPES, method + "·"))
+    return _further(method, method)
 
 
 def family(method: str) -> str:
@@ -119,6 +129,8 @@ def refresh_period(method: str) -> float | None:
 
 def method_order(method: str) -> tuple[float, float, str]:
     """Sort baselines first, then DGL from no refresh to every epoch, then plugins by name."""
+    if AFTER in method:  # right behind the method itself
+        return (*method_order(method.partition(AFTER)[0])[:2], method)
     baselines = ("two-stage", "spo", "qptl")
     if method in baselines:
         return baselines.index(method), 0.0, method
@@ -137,6 +149,10 @@ def _dgl_shade(period: float | None) -> str:
     part = (share - low) / (high - low)
     mixed = (round(a + part * (b - a)) for a, b in zip(dark, light, strict=True))
     return "#" + "".join(f"{channel:02X}" for channel in mixed)
+
+
+def _further(method: str, label: str) -> Style:
+    return Style(label, _pick(_FURTHER_COLOURS, method), _pick(_FURTHER_SHAPES, method + "·"))
 
 
 def _pick(choices: Sequence[str], name: str) -> str:

@@ -130,7 +130,7 @@ class PyepoMethod(Method):
         # Most of its losses have no seed for the choice between solving and the pool.
         if not isinstance(loss._branch_rng, np.random.RandomState):
             raise TypeError("its choice between solving and the pool cannot be seeded")
-        loss._branch_rng = np.random.RandomState(int(seeds[1]))  # noqa: NPY002 - what it uses
+        loss._branch_rng = np.random.RandomState(int(seeds[1]))
         return loss
 
 
