@@ -95,8 +95,8 @@ def train(
     paper's for the nearest size. ``protocol`` takes ``epochs``, ``batch_size``,
     ``patience``, ``evaluate_every``, ``warm_start`` and the like. ``lead_in`` is a method and its
     epochs to train with first, such as ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without
-    ``out`` nothing is written; with it, a run that is there already is returned, unless ``force``. ``watch`` is
-    called after every epoch.
+    ``out`` nothing is written; with it, a run that is there already is returned, unless
+    ``force``. ``watch`` is called after every epoch.
 
     What goes wrong inside the run is in the result's ``state`` and ``record.status``.
     """
