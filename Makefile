@@ -41,7 +41,7 @@ benchmark: install ## time solvers, methods, sweep and report side by side
 	for name in solvers methods sweep report; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 peers: install ## time SPO+ beside PyEPO on the SEMO data (DGLBENCH_SEMO_FILE)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[peers]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[pyepo]'
 	$(BIN)/python benchmarks/peers.py
 
 clean: ## remove caches and the demo, keep .venv, data/ and results/

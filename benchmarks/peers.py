@@ -1,6 +1,6 @@
 """PyEPO and dglbench side by side on the SEMO knapsack-48, in one process, one thread.
 
-    pip install -c constraints.txt '.[peers]'
+    pip install -c constraints.txt '.[pyepo]'
     python benchmarks/peers.py [--quick] [--regrets] [--json FILE]
 
 Every contender trains SPO+ from the same weights, on the same batches in the same order, with
@@ -54,7 +54,7 @@ try:
     from pyepo.func import SPOPlus
     from pyepo.model.ort import knapsackModel
 except ImportError:
-    print("PyEPO is not installed: pip install -c constraints.txt '.[peers]'", file=sys.stderr)
+    print("PyEPO is not installed: pip install -c constraints.txt '.[pyepo]'", file=sys.stderr)
     raise SystemExit(2) from None
 
 SEED = 25

@@ -96,6 +96,15 @@ def run(
             help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
         ),
     ] = None,
+    lead_in: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD:EPOCHS",
+            help="Train with this method first, such as dgl-none:5 or dgl-none:5,tau=0.5.  "
+            "[default: none]",
+            rich_help_panel=_PROTOCOL,
+        ),
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option(help=f"Passes over the data.  {_TASKS}", rich_help_panel=_PROTOCOL)
     ] = None,
@@ -189,6 +198,7 @@ def run(
         "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "solver": solver,
+        "lead_in": lead_in,
         "threads": threads,
         "time_limit": time_limit,
         "epochs": epochs,

@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol
 from dglbench import options
 from dglbench.errors import OptionError, ReportError
 from dglbench.report.checks import Evidence, Finding, Improves, Lowest, NotWorse
-from dglbench.report.speed_checks import Cost, EpochRatio, Sooner
+from dglbench.report.speed_checks import Cost, EpochRatio, LeadInPays, Sooner
 from dglbench.report.trends import SeedsAgree, Widens
 
 __all__ = ["KINDS", "Claim", "Judged", "judge", "read_claims"]
@@ -47,6 +47,7 @@ KINDS: dict[str, type[Any]] = {
     "lowest": Lowest,
     "cost": Cost,
     "epoch-ratio": EpochRatio,
+    "lead-in-pays": LeadInPays,
     "improves": Improves,
     "not-worse": NotWorse,
     "widens": Widens,

@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dglbench.plugins import AFTER
+
 __all__ = [
     "PHASE_COLOURS",
     "Style",
@@ -68,7 +70,7 @@ class _Family(NamedTuple):
     """What the variants of a method share."""
 
     label: str
-    """Written before the variant's name; empty writes the method's name as it is."""
+    """Written before the variant's name."""
     dark: str
     light: str
 
@@ -77,7 +79,7 @@ _FAMILIES = {
     "spo": _Family("SPO+ ", "#8A2F00", "#EE7F32"),
     "qptl": _Family("QPTL-", "#66184A", "#D0689F"),
     "rdgl": _Family("RDGL-", "#5A3A00", "#B98A00"),
-    "pyepo": _Family("", "#33475B", "#8296AA"),
+    "pyepo": _Family("PyEPO ", "#33475B", "#8296AA"),
 }
 # Middles of further families: dark enough for text on white, away from the blues.
 _FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#DB6096", "#66788A")
@@ -103,6 +105,11 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
+    own, after, lead_in = method.partition(AFTER)
+    first, _, epochs = lead_in.rpartition("-")
+    if after and first:
+        label = f"{style(own).label} after {style(first).label}×{epochs}"
+        return Style(label, style(own).colour, _pick(_VARIANT_SHAPES, method))
     if is_dgl(method):
         name = method.removeprefix("dgl-")
         period = refresh_period(method)
@@ -112,7 +119,8 @@ def style(method: str) -> Style:
     if kin in _FAMILIES and variant:
         look = _FAMILIES[kin]
         shape = _DGL_SHAPES.get(variant) or _pick(_VARIANT_SHAPES, variant)
-        label = look.label + variant if look.label else method
+        written = variant.upper() if kin == "pyepo" and variant != "spo" else variant
+        label = look.label + ("SPO+" if written == "spo" else written)
         shade = _mix(look.dark, look.light, _place(variant))
         return Style(label, shade, "*" if variant == "auto" else shape)
     colour = _pick(_FURTHER_COLOURS, kin)
@@ -158,6 +166,8 @@ def method_order(method: str) -> tuple[float, float, str]:
 
     Families stay together, each led by the method that bears its name.
     """
+    if AFTER in method:  # right behind the method itself
+        return (*method_order(method.partition(AFTER)[0])[:2], method)
     kin = family(method)
     if kin not in _ORDER:
         return len(_ORDER), 0.0, method

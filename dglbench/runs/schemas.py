@@ -38,7 +38,7 @@ def _schema(*fields: tuple[str, pa.DataType, str]) -> pa.Schema:
 
 
 TIMING = _schema(
-    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
+    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …; below 0 a lead-in"),
     (
         "loss",
         pa.float64(),

@@ -69,11 +69,13 @@ class News(NamedTuple):
     epoch: int
     epochs: int
     val_regret: float
+    where: str = ""
+    """The same in words, such as ``epoch 3/40``."""
 
     @classmethod
     def of(cls, progress: Progress) -> News:
         """Keep what travels of a run's progress."""
-        return cls(progress.epoch, progress.epochs, progress.val_regret)
+        return cls(progress.epoch, progress.epochs, progress.val_regret, progress.where)
 
 
 HearNews = Callable[[str, News], None]

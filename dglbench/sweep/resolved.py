@@ -22,6 +22,7 @@ from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.wishes import Search, Wishes
 from dglbench.task import TaskSpec, setting_name
+from dglbench.training.lead_in import with_lead_in
 from dglbench.training.resolve import resolve_protocol
 from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol
@@ -70,6 +71,7 @@ class Sweep:
                 **_data_document(setting),
                 "protocol": asdict(setting.protocol),
                 "option": {plan.name: dict(plan.fixed) for plan in setting.methods},
+                **_lead_in_document(setting),
                 **(
                     {"space": {plan.name: _lists(plan.space) for plan in setting.methods}}
                     if self.search != "none"
@@ -101,6 +103,8 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     wishes = [with_known_names(source) for source in wishes]
     methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
     _check_owners(wishes, methods)
+    if (lead_in := _last(wishes, "lead_in")) is not None:
+        methods = tuple(with_lead_in(name, lead_in) for name in methods)
     search: Search = _last(wishes, "search") or "none"
     settings = tuple(_settings(wishes, methods, search))
     if search != "none" and not any(plan.space for s in settings for plan in s.methods):
@@ -117,6 +121,11 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
         settings=settings,
         plugins=tuple(dict.fromkeys(name for source in wishes for name in source.plugins or ())),
     )
+
+
+def _lead_in_document(setting: Setting) -> dict[str, Any]:
+    led = {plan.name: dict(plan.lead_in) for plan in setting.methods if plan.lead_in}
+    return {"lead_in_option": led} if led else {}
 
 
 def _data_document(setting: Setting) -> dict[str, Any]:

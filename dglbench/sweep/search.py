@@ -181,6 +181,7 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         protocol=setting.protocol,
         solver=sweep.solver,
         threads=sweep.threads,
+        lead_in_options=plan.lead_in,
     )
     specs = []
     for values in itertools.product(*plan.space.values()):

@@ -50,6 +50,7 @@ _SETTING_KEYS = (
     "set",
     "protocol",
     "option",
+    "lead_in_option",
     "space",
 )
 
@@ -71,6 +72,7 @@ class Scalars:
     ] = None
     plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
     solver: Annotated[str | None, Doc("solver family")] = None
+    lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
     threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
     time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
 
@@ -187,10 +189,10 @@ def _check_settings(settings: Any, origin: str) -> None:
                 f"{origin} has a [[setting]] with {what}; it must have task or data and may have "
                 f"{', '.join(_SETTING_KEYS[2:])}."
             )
-        for key in ("set", "protocol", "option", "space"):
+        for key in ("set", "protocol", "option", "lead_in_option", "space"):
             if not isinstance(entry.get(key, {}), Mapping):
                 raise SweepError(f"{origin}: {key} of a [[setting]] must be a table.")
-        for key in ("option", "space"):
+        for key in ("option", "lead_in_option", "space"):
             for method, values in entry.get(key, {}).items():
                 if not isinstance(values, Mapping):
                     raise SweepError(

@@ -64,9 +64,13 @@ class Learner:
         if warm_start:
             warm_start.apply(self.predictor)
         self.predictor.to(self._dtype)
-        self.method: Method = find_method(spec.method).cls(spec.options)
+        self._own: Method = find_method(spec.method).cls(spec.options)
+        self.method = self._own
+        """The method in use: the lead-in's until `move_on`."""
+        if spec.lead_in is not None:
+            self.method = find_method(spec.lead_in.method).cls(spec.lead_in.options)
         self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
-        self._draws = self._stream("batches")
+        self._draws = self._stream("batches" if spec.lead_in is None else "lead-in batches")
         self._epochs = 0
 
     def set_up(self) -> float:
@@ -77,7 +81,7 @@ class Learner:
         torch.autograd.backward(self.predictor(self.features[:1]).sum())
         self.predictor.zero_grad(set_to_none=True)
         self._optimiser = torch.optim.Adam(
-            self.predictor.parameters(), lr=self.spec.options.lr, fused=True
+            self.predictor.parameters(), lr=self.method.options.lr, fused=True
         )
         self.clock.start()
         self.method.prepare(
@@ -93,6 +97,10 @@ class Learner:
             )
         )
         return self.clock.stop()
+
+    def move_on(self) -> None:
+        """Go from the lead-in to the run's own method, with the batches it has without one."""
+        self.method, self._draws, self._epochs = self._own, self._stream("batches"), 0
 
     def epoch(self, after_batch: Callable[[], None] | None = None) -> tuple[float, float]:
         """Train one epoch; return its mean loss and its seconds on the clock.

@@ -82,10 +82,11 @@ class Recorder:
             self._rows["regret"].append({**row, **outcomes[split].metrics()})
         self._log_diagnostics(epoch, predictions["val"], outcomes["val"])
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
-        if epoch == 0:
+        if not self._start_regret:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
         regret = metrics["val"]["relative_regret"]
-        better = selection.improves(regret, self.best_regret)
+        leading = learner.spec.lead_in is not None and epoch <= 0
+        better = not leading and selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
             regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
@@ -114,6 +115,7 @@ class Recorder:
         learner, timing = self._learner, self._rows["timing"]
         if not timing:
             return None
+        first = timing[0]["epoch"]  # with a lead-in, its set-up: below 0
         selected = self._best
         if selected is not None and self._best_test is not None:
             interval = bootstrap_interval(self._best_test.relative)
@@ -130,8 +132,8 @@ class Recorder:
             )
         dataset = learner.dataset
         return Summary(
-            epochs_run=max(row["epoch"] for row in timing),
-            setup_s=timing[0]["epoch_s"],
+            epochs_run=max(0, *(row["epoch"] for row in timing)),
+            setup_s=sum(row["epoch_s"] for row in timing if row["epoch"] in (0, first)),
             train_s=self.elapsed_s,
             solves=dict(learner.ledger.total),
             instances={split: len(dataset.rows(split)) for split in SPLITS},
@@ -186,8 +188,11 @@ class Recorder:
             self._evaluator.splits["val"],
             self._evaluator.solver,
         )
+        lead_in = learner.spec.lead_in
+        # Each method counts its own epochs from 0, its set-up.
+        own_epoch = epoch + lead_in.epochs + 1 if lead_in and epoch < 0 else epoch
         snapshot = Snapshot(
-            epoch=epoch,
+            epoch=own_epoch,
             constraints=learner.constraints,
             predict=learner.predict,
             refreshed=self._refreshed,

@@ -57,6 +57,8 @@ class RunRequest:
     threads: int = 1
     train_seed: int = 0
     time_limit: float | None = None
+    lead_in_options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the method that leads in, where the method's name says that one does."""
 
 
 class RunPlace(NamedTuple):
@@ -80,6 +82,7 @@ def like(folder: Path) -> RunRequest:
         solver=identity.solver,
         threads=identity.threads,
         train_seed=identity.train_seed,
+        lead_in_options=_lead_in_options(identity),
     )
 
 
@@ -185,8 +188,16 @@ def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
         threads=request.threads,
         data_digest=digest,
         train_seed=request.train_seed,
+        lead_in_options=request.lead_in_options,
     )
     return spec, loaded
+
+
+def _lead_in_options(identity: Identity) -> dict[str, Any]:
+    if identity.lead_in is None:
+        return {}
+    fixed = find_method(identity.lead_in["method"]).from_name
+    return {k: v for k, v in identity.lead_in["options"].items() if k not in fixed}
 
 
 def _stands(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from typing_extensions import Doc
 from dglbench import options
 from dglbench.runs.record import Identity
 from dglbench.task import TaskSpec
+from dglbench.training.lead_in import LeadIn
 
 __all__ = ["Protocol", "RunSpec"]
 
@@ -57,6 +58,8 @@ class RunSpec:
     threads: int = 1
     train_seed: int = 0
     """Which initial weights and batches; the data have a seed of their own."""
+    lead_in: LeadIn | None = None
+    """What is trained before the method itself, as its name says."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -74,6 +77,7 @@ class RunSpec:
             threads=self.threads,
             source=self.source,
             train_seed=self.train_seed,
+            lead_in=None if self.lead_in is None else self.lead_in.document(),
         )
 
     @property

@@ -46,6 +46,21 @@ class Progress:
     elapsed_s: float
     solves: dict[str, int]
     wall_s: float
+    lead_in: int = 0
+    """Epochs of the lead-in; ``epoch`` counts them as −lead_in … −1."""
+
+    @property
+    def where(self) -> str:
+        """How far the run is, in words."""
+        if self.epoch < 0:
+            return f"lead-in {self.lead_in + self.epoch + 1}/{self.lead_in}"
+        return f"epoch {self.epoch}/{self.epochs}"
+
+    @property
+    def left_s(self) -> float:
+        """Wall seconds still to go, at the pace so far."""
+        done = self.lead_in + self.epoch + (self.epoch < 0)
+        return self.wall_s / done * (self.lead_in + self.epochs - done)
 
 
 class RunStop(BaseException):
@@ -148,6 +163,8 @@ def _run(
         if time.perf_counter() > deadline:
             raise RunStop("timeout", f"the time limit of {deadline - wall:g} s was reached")
 
+    if learner.spec.lead_in is not None:
+        _lead_in(learner, recorder, watch, wall, check_time)
     recorder.log_lap(0, math.nan, learner.set_up())
     recorder.evaluate(0)
     waited = 0
@@ -165,6 +182,32 @@ def _run(
             break
 
 
+def _lead_in(
+    learner: Learner,
+    recorder: Recorder,
+    watch: Callable[[Progress], None] | None,
+    wall: float,
+    check_time: Callable[[], None],
+) -> None:
+    """Train with the method that leads in, as epochs below 0."""
+    lead_in, every = learner.spec.lead_in, learner.spec.protocol.evaluate_every
+    if lead_in is None:
+        return
+    before = -lead_in.epochs - 1
+    recorder.log_lap(before, math.nan, learner.set_up())
+    recorder.evaluate(before)
+    for epoch in range(-lead_in.epochs, 0):
+        loss, seconds = learner.epoch(check_time)
+        recorder.log_lap(epoch, loss, seconds)
+        if problem := learner.method.problems():
+            raise RunStop("failed", problem)
+        if (epoch - before) % every == 0 or epoch == -1:
+            recorder.evaluate(epoch)
+            if watch is not None:
+                watch(_progress(learner, recorder, epoch, loss, wall))
+    learner.move_on()
+
+
 def _progress(
     learner: Learner, recorder: Recorder, epoch: int, loss: float, wall: float
 ) -> Progress:
@@ -179,4 +222,5 @@ def _progress(
         elapsed_s=recorder.elapsed_s,
         solves=dict(learner.ledger.total),
         wall_s=time.perf_counter() - wall,
+        lead_in=learner.spec.lead_in.epochs if learner.spec.lead_in else 0,
     )
