@@ -155,7 +155,7 @@ def _flow(utilities: Array, room: Indices, kept: Mask) -> Indices | None:
     Whoever has one arc alone takes it and is no node of the network.
     """
     choices = kept.sum(axis=1)
-    place = kept.argmax(axis=1)
+    place: Indices = kept.argmax(axis=1)
     if not choices.all():
         return None
     open_ = np.flatnonzero(choices > 1)
