@@ -74,6 +74,17 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         [["", *(f"{solves.get(name, 0):,}" for name in PURPOSES)]],
         right=PURPOSES,
     )
+    if summary and summary.outside_s is not None:
+        every = identity.protocol.get("evaluate_every", 1)
+        console.note(
+            f"outside training: {summary.outside_s:.2f} s of {record.status.wall_s:.2f} s, judged "
+            f"every {every} epochs"
+            + (
+                f"; peak memory {summary.peak_memory_mb:,.0f} MB"
+                if summary.peak_memory_mb is not None
+                else ""
+            )
+        )
     for name, value in record.notes.items():
         console.note(f"{name.replace('_', ' ')}: {value}")
     if record.state != "done":

@@ -52,7 +52,8 @@ def run(
         str | None,
         typer.Option(
             help="paper: its selected hyperparameters; grid: its whole search space; "
-            "quick: everything, small, in about a minute.  [default: paper]"
+            "quick: everything, small, in about a minute; shortest-path: two-stage against SPO+ by "
+            "degree; scale: matching from 10 to 10,000.  [default: paper]"
         ),
     ] = None,
     config: Annotated[
@@ -110,7 +111,16 @@ def run(
     ] = None,
     evaluate_every: Annotated[
         int | None,
-        typer.Option(help="Epochs between evaluations.  [default: 1]", rich_help_panel=_PROTOCOL),
+        typer.Option(
+            help="Epochs between evaluations.  [default: from the sizes]", rich_help_panel=_PROTOCOL
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="Predictor's numbers: float64 or float32.  [default: float64]",
+            rich_help_panel=_PROTOCOL,
+        ),
     ] = None,
     threads: Annotated[
         int | None,
@@ -185,6 +195,7 @@ def run(
         "batch_size": batch_size,
         "patience": patience,
         "evaluate_every": evaluate_every,
+        "dtype": dtype,
         "set": nested_assignments(set_ or [], "--set"),
         "option": nested_assignments(option or [], "--option"),
     }

@@ -83,7 +83,7 @@ def run(
         typer.Option(help="Evaluations without improvement before stopping.  [default: none]"),
     ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Epochs between evaluations.  [default: 1]")
+        int | None, typer.Option(help="Epochs between evaluations.  [default: from the sizes]")
     ] = None,
     warm_start: Annotated[
         bool | None,
@@ -93,11 +93,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="Predictor's numbers: float64 or float32.  [default: float64]"),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Threads of torch and the solvers.  [default: 1]")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Stop the run after this many seconds.  [default: none]")
+        float | None,
+        typer.Option(help="Stop the run after this many wall seconds.  [default: none]"),
     ] = None,
     plugin: Annotated[
         list[Path] | None,
@@ -142,6 +147,7 @@ def run(
         "batch_size": batch_size,
         "patience": patience,
         "evaluate_every": evaluate_every,
+        "dtype": dtype,
         "warm_start": warm_start,
     }
     other_method = method is not None and method != base.method

@@ -113,7 +113,7 @@ class RdglStep(_Reactive):
 class RdglNewtonOptions(RdglOptions):
     """Options of `RdglNewton`."""
 
-    steps: Annotated[int, Ge(1), Doc("Newton steps at every visit of an instance, at most")] = 2
+    steps: Annotated[int, Ge(1), Doc("Newton steps at every visit of an instance, at most")] = 1
 
 
 class RdglNewton(_Reactive):

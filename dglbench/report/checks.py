@@ -191,6 +191,42 @@ class Improves(SettingCheck):
         return Finding(title(unit), outcome, words, numbers)
 
 
+@dataclass(frozen=True)
+class NotWorse(SettingCheck):
+    """One of ``methods`` has no higher test regret than ``against`` beyond the interval."""
+
+    methods: Annotated[tuple[str, ...], Doc("the methods, the best of which is meant")]
+    against: Annotated[str, Doc("the method that it matches")]
+
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        return (
+            f"the one of {names(self.methods)} with the least test regret is not above "
+            f"{name(self.against)}'s, by the 95 % interval of the difference on the same test "
+            "instances."
+        )
+
+    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
+        base = evidence.run(unit, self.against)
+        if base is None:
+            return evidence.missing(unit, self.against)
+        runs = matching_runs(evidence, unit, self.methods)
+        if not runs:
+            return evidence.missing(unit, self.methods[0])
+        run = min(runs, key=lambda one: one.test_regret)
+        difference = evidence.pairs.difference(run, base)
+        words = (
+            f"{name(run.method)} {percent(run.test_regret)}, {name(self.against)} "
+            f"{percent(base.test_regret)}{_difference(difference)}"
+        )
+        outcome: Outcome = "open"
+        if difference:
+            outcome = "fails" if difference.verdict == "higher" else "holds"
+        numbers = {run.method: run.test_regret, self.against: base.test_regret}
+        return Finding(title(unit), outcome, words, numbers)
+
+
 def large(unit: Unit, sizes: Mapping[str, int]) -> bool:
     """Say whether a unit is of a size that counts; without ``sizes`` all are."""
     return not sizes or (unit.task in sizes and unit.n >= sizes[unit.task])

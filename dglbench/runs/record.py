@@ -165,6 +165,10 @@ class Summary:
     setup_s: float | None = None
     warm_start: WarmStartSummary | None = None
     selected: Selected | None = None
+    outside_s: float | None = None
+    """Wall seconds outside training: evaluating and logging; the shared warm start is apart."""
+    peak_memory_mb: float | None = None
+    """Most memory the process held during the run, the dataset and libraries included."""
 
     @property
     def training_solves(self) -> int:

@@ -101,6 +101,15 @@ BOUND = _schema(
         pa.float64(),
         "loss_gap + margin_predicted + margin_true: Theorem 1's right-hand side",
     ),
+    ("error_term", pa.float64(), "√(2G)·‖y - ŷ‖, first term of Theorem 2"),
+    ("adjusted_gap", pa.float64(), "h†·(z† - z̃), h† = y - Aᵀλ at λ optimal for ŷ"),
+    ("correction", pa.float64(), "‖y - ŷ‖·‖z* - z̃‖, which Theorem 2 puts into its O(τ)"),
+    ("error_bound", pa.float64(), "error_term + adjusted_gap + correction: Theorem 2"),
+    (
+        "share_above_error_bound",
+        pa.float64(),
+        "share of instances whose regret is above it; 0 where the relaxation is integral",
+    ),
 )
 
 OWN_PHASES = _schema(

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from dglbench import options
-from dglbench.data.source import read_file
+from dglbench.data.source import identify, load_dataset, read_file
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.wishes import Search, Wishes
-from dglbench.task import setting_name
+from dglbench.task import TaskSpec, setting_name
 from dglbench.training.resolve import resolve_protocol
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
@@ -224,11 +225,14 @@ def _setting(
     plans = tuple(
         method_plan(task, settings, name, wishes, index, entry, search) for name in methods
     )
+    watched = resolve_protocol(task, protocol)
+    if watched.evaluate_every is None:  # the sizes do not depend on the seed
+        watched = with_rhythm(watched, load_dataset(*_identified(task.name, settings, seeds[0])))
     return Setting(
         task=task.name,
         settings=settings,
         seeds=tuple(dict.fromkeys(seeds)),
-        protocol=resolve_protocol(task, protocol),
+        protocol=watched,
         methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
     )
@@ -265,7 +269,7 @@ def _file_setting(
         task=task.name,
         settings=data.settings,
         seeds=(data.seed,),
-        protocol=resolve_protocol(task, protocol),
+        protocol=with_rhythm(resolve_protocol(task, protocol), stored),
         methods=tuple(
             method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
         ),
@@ -273,6 +277,11 @@ def _file_setting(
         data=str(path),
         data_digest=digest,
     )
+
+
+def _identified(task: str, settings: Any, seed: int) -> tuple[TaskSpec, str | None]:
+    data = TaskSpec(task, settings, seed)
+    return data, identify(data)
 
 
 def _train_seeds(wishes: Sequence[Wishes], index: int, entry: Mapping[str, Any]) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ from dglbench.training.spec import Protocol
 
 __all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
 
-PRESETS = ("paper", "grid", "quick")
+PRESETS = ("paper", "grid", "quick", "shortest-path", "scale")
 
 Search = Literal["none", "full", "halving"]
 
@@ -58,7 +58,10 @@ _SETTING_KEYS = (
 class Scalars:
     """The keys that are not tables."""
 
-    preset: Annotated[Literal["paper", "grid", "quick"] | None, Doc("where to start from")] = None
+    preset: Annotated[
+        Literal["paper", "grid", "quick", "shortest-path", "scale"] | None,
+        Doc("where to start from"),
+    ] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
     tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None
     seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dglbench import options
+from dglbench.data.source import load_dataset
 from dglbench.errors import OptionError
 from dglbench.plugins import (
     SOLVERS,
@@ -25,6 +26,7 @@ from dglbench.plugins import (
 )
 from dglbench.runs.source import source_hash
 from dglbench.task import Task, TaskSpec
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol, RunSpec
 
 __all__ = [
@@ -94,6 +96,8 @@ def resolve_run(
         raise OptionError(f"method {method} fixes {name} by its name; leave out {name}.")
     merged = {**paper_options(task, data, choice), **given_options, **choice.from_name}
     parsed = options.parse(choice.cls.Options, merged, owner=f"method {method}")
+    if protocol.evaluate_every is None:
+        protocol = with_rhythm(protocol, load_dataset(data, data_digest))
     if not choice.cls.warm_starts:
         protocol = dataclasses.replace(protocol, warm_start=False)
     return RunSpec(

@@ -23,6 +23,7 @@ from dglbench.training.resolve import (
     resolve_protocol,
     resolve_run,
 )
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import fresh_predictor, load_or_train
@@ -130,7 +131,10 @@ def run_to_memory(
     watch: Callable[[Progress], None] | None = None,
     time_limit: float | None = None,
 ) -> RunOutput:
-    """Train one run that fits its problem; ``warm_starts`` is the folder that keeps them."""
+    """Train one run that fits its problem; ``warm_starts`` is the folder that keeps them.
+
+    It also keeps what evaluations of the dataset share.
+    """
     warm_start = None
     if spec.protocol.warm_start:
         task, digest = find_task(spec.data.task), spec.data_digest
@@ -139,6 +143,8 @@ def run_to_memory(
         )
     else:  # a predictor that does not fit is refused before there is a run to fail
         fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
+    if warm_starts is not None:
+        loaded.evaluator.share(warm_starts, spec.data_digest)
     return train(
         spec,
         loaded.dataset,
@@ -169,11 +175,12 @@ def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
                 f"{request.data_file} holds {data.setting_name} data; leave out {request.task}."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
+    protocol = resolve_protocol(task, request.protocol)
     spec = resolve_run(
         data,
         request.method,
         given_options=request.options,
-        protocol=resolve_protocol(task, request.protocol),
+        protocol=with_rhythm(protocol, loaded.dataset) if loaded else protocol,
         solver=request.solver,
         threads=request.threads,
         data_digest=digest,

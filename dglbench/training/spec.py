@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
@@ -25,7 +25,13 @@ class Protocol:
     patience: Annotated[
         int | None, Ge(1), Doc("evaluations without a better validation regret before stopping")
     ] = None
-    evaluate_every: Annotated[int, Ge(1), Doc("epochs between evaluations")] = 1
+    evaluate_every: Annotated[
+        int | None, Ge(1), Doc("epochs between evaluations; by default from what one costs")
+    ] = None
+    """None until the sizes are known (`dglbench.training.rhythm`), never in a run's identity."""
+    dtype: Annotated[
+        Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
+    ] = "float64"
     warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
     warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
     warm_start_epochs: Annotated[int, Ge(1), Doc("most epochs of the warm start")] = 500
@@ -64,7 +70,7 @@ class RunSpec:
             options=options.as_dict(self.options),
             solver=self.solver,
             dual_rule=self.dual_rule,
-            protocol=asdict(self.protocol),
+            protocol=_protocol_document(self.protocol),
             threads=self.threads,
             source=self.source,
             train_seed=self.train_seed,
@@ -79,3 +85,11 @@ class RunSpec:
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
         return self.identity.run_id
+
+
+def _protocol_document(protocol: Protocol) -> dict[str, Any]:
+    """Leave out the usual dtype, so that runs from before it could be chosen ask the same."""
+    document = asdict(protocol)
+    if protocol.dtype == "float64":
+        del document["dtype"]
+    return document

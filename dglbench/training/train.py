@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -22,6 +22,7 @@ from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord, Status
 from dglbench.task import Dataset
+from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.recorder import Recorder
@@ -81,6 +82,7 @@ def train(
     warm_process()
     torch.set_num_threads(spec.threads)
     environment = provenance.environment(spec.threads, concurrency)
+    memory.forget_peak()
     started, wall = datetime.now(UTC), time.perf_counter()
     deadline = math.inf if time_limit is None else wall + time_limit
     state, message, trace = "done", None, None
@@ -90,7 +92,7 @@ def train(
             with guard or nullcontext():
                 evaluator = evaluator or Evaluator(find_task(spec.data.task), dataset)
                 learner = Learner(spec, dataset, warm_start)
-                recorder = Recorder(learner, evaluator)
+                recorder = Recorder(learner, evaluator, warm_start)
                 _run(learner, recorder, watch, wall, deadline)
         except RunStop as stop:
             state, message = stop.state, stop.reason
@@ -110,6 +112,9 @@ def train(
             wall_s=time.perf_counter() - wall,
         )
         summary = recorder.summary(warm_start) if recorder else None
+        if summary:
+            outside = max(status.wall_s - summary.train_s, 0.0)
+            summary = replace(summary, outside_s=outside, peak_memory_mb=memory.peak_mb())
         notes = recorder.notes() if recorder and summary else {}
     record = RunRecord(spec.run_id, spec.identity, environment, status, summary, notes)
     if recorder is None:
@@ -137,6 +142,7 @@ def _run(
 ) -> None:
     """Set up, train every epoch, judge as often as the protocol asks."""
     protocol = learner.spec.protocol
+    every = protocol.evaluate_every or 1
 
     def check_time() -> None:
         if time.perf_counter() > deadline:
@@ -150,7 +156,7 @@ def _run(
         recorder.log_lap(epoch, loss, seconds)
         if problem := learner.method.problems():
             raise RunStop("failed", problem)
-        if epoch % protocol.evaluate_every and epoch < protocol.epochs:
+        if epoch % every and epoch < protocol.epochs:
             continue
         waited = 0 if recorder.evaluate(epoch) else waited + 1
         if watch is not None:

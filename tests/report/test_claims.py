@@ -14,6 +14,7 @@ from dglbench.report.checks import Evidence, Finding
 from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
 from dglbench.runs import schemas
 
+OWN_IDS = ["reactive-near-qptl", "reactive-sooner-than-qptl", "reactive-beats-frozen"]
 PAPER_IDS = [
     "sooner-than-spo",
     "sooner-than-qptl",
@@ -104,9 +105,10 @@ def as_in_the_paper(tmp_path_factory) -> Report:
 
 def test_a_world_as_in_the_paper_supports_every_claim(as_in_the_paper):
     found = judged(as_in_the_paper)
-    assert list(found) == PAPER_IDS
+    assert [name for name in found if found[name].claim.origin == "paper"] == PAPER_IDS
+    assert [name for name in found if name not in PAPER_IDS] == OWN_IDS
     # QPTL ends below DGL everywhere here, so nobody can be sooner at what only QPTL reaches.
-    never = {"sooner-than-qptl", "gap-widens"}
+    never = {"sooner-than-qptl", "gap-widens", *OWN_IDS}
     verdicts = {name: item.verdict for name, item in found.items() if name not in never}
     assert set(verdicts.values()) == {"supported"}, verdicts
     assert found["sooner-than-qptl"].verdict == "refuted"
@@ -234,7 +236,7 @@ def test_a_users_claims_are_added_and_replace(tmp_path, as_in_the_paper):
         """
     )
     found = judged(as_in_the_paper, file)
-    assert list(found) == [*PAPER_IDS, "one-near-two-stage"]
+    assert list(found) == [*PAPER_IDS, *OWN_IDS, "one-near-two-stage"]
     assert found["one-near-two-stage"].verdict == "refuted"
     assert found["none-near-two-stage"].verdict == "refuted"
     assert found["none-near-two-stage"].claim.statement == "Stricter."
@@ -247,7 +249,8 @@ HEAD = '[[claim]]\nid = "x"\nstatement = "s"\n'
     ("text", "words"),
     [
         ("[[claim", "not valid TOML"),
-        ("a = 1", r"no \[\[claim\]\] entry"),
+        ("a = 1", r"each claim as a \[\[claim\]\] table"),
+        ("claim = []", r"no \[\[claim\]\] entry"),
         ('[[claim]]\nid = "x"', "needs the text 'statement'"),
         (HEAD + 'check = "guess"', "there are sooner, lowest"),
         (HEAD + 'check = "sooner"\nmethods = ["a"]', "needs 'against'"),
