@@ -83,7 +83,7 @@ def _sample_step(utilities: Array) -> int:
     individuals, locations = utilities.shape
     if individuals * locations < SIFT_FROM:
         return 1
-    return min(SAMPLE_EVERY, individuals // (SAMPLE_A_LOCATION * locations))
+    return int(min(SAMPLE_EVERY, individuals // (SAMPLE_A_LOCATION * locations)))
 
 
 def _sifted(utilities: Array, room: Indices, allowed: Mask) -> Indices | None:
