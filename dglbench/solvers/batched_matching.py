@@ -186,7 +186,7 @@ class BatchedMatching(Solver):
 def _few_moves(utilities: Array) -> bool:
     """Whether shortest paths are faster than a flow for utilities (K, L, n): by the sizes alone."""
     _, locations, individuals = utilities.shape
-    return locations <= MOST_LOCATIONS and individuals * locations**3 <= MOST_STEPS
+    return bool(locations <= MOST_LOCATIONS and individuals * locations**3 <= MOST_STEPS)
 
 
 class _Chunk(NamedTuple):

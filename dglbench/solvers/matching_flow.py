@@ -83,7 +83,7 @@ def _sample_step(utilities: Array) -> int:
     individuals, locations = utilities.shape
     if individuals * locations < SIFT_FROM:
         return 1
-    return min(SAMPLE_EVERY, individuals // (SAMPLE_A_LOCATION * locations))
+    return int(min(SAMPLE_EVERY, individuals // (SAMPLE_A_LOCATION * locations)))
 
 
 def _sifted(utilities: Array, room: Indices, allowed: Mask) -> Indices | None:
@@ -155,7 +155,7 @@ def _flow(utilities: Array, room: Indices, kept: Mask) -> Indices | None:
     Whoever has one arc alone takes it and is no node of the network.
     """
     choices = kept.sum(axis=1)
-    place = kept.argmax(axis=1)
+    place: Indices = kept.argmax(axis=1)
     if not choices.all():
         return None
     open_ = np.flatnonzero(choices > 1)
