@@ -5,7 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format benchmark peers clean
+.PHONY: help install demo test test-all check format benchmark peers docs reference clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,10 +17,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
-demo: install ## about a minute: a small sweep and its report in demo/
+demo: install ## a few minutes: a small sweep, its report and picture in demo/
 	$(BIN)/dglbench sweep --preset quick --out demo/results
 	$(BIN)/dglbench report demo/results --figure time-vs-regret --out demo
 	$(BIN)/dglbench report demo/results --html demo/report.html
+	@echo "Look at demo/report.html in a browser."
 
 test: install ## all tests but the slow ones
 	$(BIN)/python -m pytest -n auto -m 'not slow'
@@ -44,6 +45,14 @@ peers: install ## time SPO+ beside PyEPO on the SEMO data (DGLBENCH_SEMO_FILE)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[pyepo]'
 	$(BIN)/python benchmarks/peers.py
 
+docs: install ## build the documentation site into site/, to be read offline
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs site
+	@echo "Look at site/index.html in a browser."
+
+reference: install ## tune and time the whole field in reference-runs/, resumable (see results/reference)
+	DGLBENCH=$(BIN)/dglbench results/reference/field/make.sh reference-runs
+
 clean: ## remove caches and the demo, keep .venv, data/ and results/
-	rm -rf demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find dglbench tasks tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ annotated with their range and a sentence for the user::
 
 import dataclasses
 import functools
+import math
 import re
 import types
 import typing
@@ -24,7 +25,16 @@ from dglbench.errors import OptionError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["OptionInfo", "as_dict", "describe", "parse", "parse_assignments", "spell_out_ranges"]
+__all__ = [
+    "Bounds",
+    "OptionInfo",
+    "as_dict",
+    "bounds",
+    "describe",
+    "parse",
+    "parse_assignments",
+    "spell_out_ranges",
+]
 
 T = TypeVar("T")
 
@@ -42,6 +52,32 @@ class OptionInfo(NamedTuple):
     allowed: str
     default: Any
     help: str
+
+
+class Bounds(NamedTuple):
+    """What an option's annotation allows."""
+
+    choices: tuple[Any, ...]
+    """The words to choose from, if it is one of some."""
+    lowest: float
+    """The smallest number allowed; minus infinity if there is none."""
+    highest: float
+    above: float | None
+    """The number it must be above, if it must be above one."""
+
+
+def bounds(hint: Any) -> Bounds:
+    """Read the annotation of one option."""
+    base, metadata = _strip(hint)
+    choices = typing.get_args(base) if typing.get_origin(base) is Literal else ()
+    found = {
+        type(item): float(getattr(item, _RANGE_SIGNS[type(item)][1]))
+        for item in metadata
+        if type(item) in _RANGE_SIGNS
+    }
+    return Bounds(
+        choices, found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt)
+    )
 
 
 def describe(cls: type[Any]) -> list[OptionInfo]:

@@ -73,8 +73,13 @@ def run(
     search: Annotated[
         str | None,
         typer.Option(
-            help="How the search space is tried: none, full or halving.  [default: the preset's]"
+            help="How the search space is tried: none, full, halving or optuna.  "
+            "[default: the preset's]"
         ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Configurations of each method with --search optuna.  [default: 20]"),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -197,6 +202,7 @@ def run(
         "train_seeds": train_seeds,
         "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
+        "trials": trials,
         "solver": solver,
         "lead_in": lead_in,
         "threads": threads,

@@ -38,7 +38,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
                 **{name: row.counts[name] for name in _PLAN_COLUMNS},
                 "seconds": row.seconds,
                 "seconds_from": _estimated_from(row),
-                "run_ids": [spec.run_id for spec in row.group.specs],
+                "run_ids": list(row.run_ids),
                 "damage": dict(row.damaged),
                 "made_with": dict(row.upgrades),
             }
@@ -142,6 +142,10 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         _unit_table(name, list(searches))
     for record in wrong:
         console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
+    for search in outcome.searches:
+        for edge in search.edges():
+            which = f"{search.group.method} on {_unit_name(search)}"
+            console.note(f"{which}: {edge}; a wider range may do better.")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
     console.note(f"runs: {', '.join(parts) or 'none'}; logs in {plan.out}; sweep kept as {config}")
     chosen = chosen_path(plan.sweep, plan.out)

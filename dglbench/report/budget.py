@@ -10,6 +10,7 @@ from typing import NamedTuple
 from dglbench.report.hyperparameters import GIVEN, given_or_count
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.palette import method_order, style
+from dglbench.report.searches import accounts, search_notes
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, Tone, count, text
 from dglbench.report.titles import setting_cell
 from dglbench.words import percent, seconds
@@ -39,6 +40,7 @@ def budget(report: Report) -> Sheet:
         "every run made to find the configuration counts, also those that failed or were not "
         "chosen; warm starts are shared by all methods and not counted.",
         GIVEN,
+        *search_notes(report),
     ]
     if searches := sorted({cost.search for cost in swept.values() if cost.search}):
         notes.append(f"search: {', '.join(searches)}.")
@@ -79,25 +81,25 @@ class _Cost(NamedTuple):
 def _swept(report: Report) -> dict[str, _Cost]:
     """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
     found: dict[str, _Cost] = {}
-    for sweep in report.sweeps:
-        groups = sweep.get("groups")
-        for group in groups if isinstance(groups, list) else []:
-            try:
-                run_id = str(group["run_id"])
-                cost = _Cost(
-                    configurations=int(group["configurations"]),
-                    runs=int(group["runs"]),
-                    unfinished=int(group["failed"]),
-                    train_s=float(group["seconds"]),
-                    solves=int(group["solver_calls"]),
-                    alike=group["concurrency"] is not None,
-                    source=str(sweep["file"]),
-                    search=str(sweep.get("search") or ""),
-                )
-            except (KeyError, TypeError, ValueError):
-                continue  # not as a sweep writes it: count the folder's runs instead
-            if run_id not in found or cost.runs > found[run_id].runs:
-                found[run_id] = cost
+    kinds = {str(sweep["file"]): str(sweep.get("search") or "") for sweep in report.sweeps}
+    for account in accounts(report):
+        # A search made elsewhere is what the choice cost; its one run here is not.
+        said = {**account.group, **account.tuned}
+        try:
+            cost = _Cost(
+                configurations=int(said["configurations"]),
+                runs=int(said["runs"]),
+                unfinished=int(said["failed"]),
+                train_s=float(said["seconds"]),
+                solves=int(said["solver_calls"]),
+                alike=bool(said["concurrency"]),
+                source=account.file,
+                search=str(account.tuned.get("search") or kinds[account.file]),
+            )
+        except (KeyError, TypeError, ValueError):
+            continue  # not as a sweep writes it: count the folder's runs instead
+        if account.run_id not in found or cost.runs > found[account.run_id].runs:
+            found[account.run_id] = cost
     return found
 
 

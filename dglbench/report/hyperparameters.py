@@ -10,6 +10,7 @@ from dglbench.errors import PluginError
 from dglbench.plugins import find_method, find_task
 from dglbench.report.load import Report, Run
 from dglbench.report.palette import style
+from dglbench.report.searches import accounts, search_notes
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet, count, text
 from dglbench.report.titles import setting_cell
 
@@ -29,10 +30,12 @@ def selected(report: Report) -> Sheet:
         (run.unit.key, run.method, _configuration(run)) for run in report.runs if run.method
     )
     configurations = Counter((unit, method) for unit, method, _ in tried)
-    rows = [
-        _row(run, configurations[run.unit.key, run.method], _paper(run))
-        for run in report.chosen_runs()
-    ]
+    elsewhere = {account.run_id: account.tuned for account in accounts(report) if account.tuned}
+    rows = []
+    for run in report.chosen_runs():
+        here = configurations[run.unit.key, run.method]
+        tuned = elsewhere.get(run.run_id, {})
+        rows.append(_row(run, int(tuned.get("configurations", here)), _paper(run)))
     return Sheet(
         "selected",
         "Selected hyperparameters",
@@ -42,6 +45,7 @@ def selected(report: Report) -> Sheet:
             "chosen by the lowest validation regret among the configurations in this folder; — in "
             "the paper's columns: its table has no such entry.",
             GIVEN,
+            *search_notes(report),
         ),
         by="setting",
     )

@@ -9,6 +9,7 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import MethodChoice, find_method
+from dglbench.sweep.space import Axis, Range, default_ranges, read_axis
 from dglbench.sweep.wishes import Wishes
 from dglbench.task import Task, TaskSpec
 from dglbench.training.lead_in import parse_lead_in
@@ -25,7 +26,7 @@ class MethodPlan:
 
     name: str
     fixed: Mapping[str, Any]
-    space: Mapping[str, Sequence[Any]]
+    space: Mapping[str, Axis]
     lead_in: Mapping[str, Any] = field(default_factory=dict)
     """Options of what leads in, where something does."""
 
@@ -56,14 +57,19 @@ def method_plan(
             own = _own(entry.get("option", {}), choice) or {}
             fixed |= own
             later |= set(own) if described is None else set()
-    space: dict[str, list[Any]] = {}
+    space: dict[str, Axis] = {}
     if search != "none":
-        ranges = task.paper().get("search", {}) if described is None else described
-        for key, values in ranges.items():
+        ranges = described if described is not None else _ranges(task, choice.cls.Options, search)
+        for key, written in ranges.items():
             if described is None and key not in known:
                 continue  # the task's table is for all methods; each takes what it has
             if key not in later and key not in choice.from_name:
-                space[key] = _typed_values(choice.cls.Options, name, key, values)
+                space[key] = read_axis(choice.cls.Options, name, key, written)
+                if search != "optuna" and isinstance(space[key], Range):
+                    raise SweepError(
+                        f"--search {search} tries every value, and {key} of {name} is a range; "
+                        "give a list of values for it, or write --search optuna."
+                    )
     for key in set(choice.from_name) & set(fixed):
         raise OptionError(f"method {name} fixes {key} by its name; leave out {key}.")
     selected = paper_options(task, TaskSpec(task.name, settings, DEFAULT_SEED), choice)
@@ -87,17 +93,10 @@ def _led(wishes: Sequence[Wishes]) -> dict[str, Any]:
     return parse_lead_in(given[-1]) if given else {}
 
 
-_typed: dict[tuple[type, str, str], Any] = {}
-
-
-def _typed_values(cls: type[Any], method: str, key: str, values: Any) -> list[Any]:
-    """Check the values to search; the same few are met in every setting, so keep them."""
-    if not isinstance(values, list) or not values:
-        raise SweepError(f"the search space of {method} needs a list of values for {key}.")
-    typed = []
-    for value in values:
-        if (cls, key, repr(value)) not in _typed:
-            parsed = options.parse(cls, {key: value}, owner=f"method {method}")
-            _typed[cls, key, repr(value)] = getattr(parsed, key)
-        typed.append(_typed[cls, key, repr(value)])
-    return list(dict.fromkeys(typed))
+def _ranges(task: Task, cls: type[Any], search: str) -> Mapping[str, Any]:
+    """Return the axes that a kind of search takes where the sweep's file names none."""
+    paper = task.paper()
+    if search == "optuna":
+        return default_ranges(cls, paper.get("range", {}))
+    grid: Mapping[str, Any] = paper.get("search", {})
+    return grid

@@ -32,7 +32,7 @@ def with_known_names(wishes: Wishes) -> Wishes:
                 **entry,
                 **({} if "data" in entry else {"task": _setting(entry["task"])}),
                 "option": _owners(entry.get("option", {}), _method),
-                **({"space": _owners(entry["space"], _method)} if "space" in entry else {}),
+                **{key: _owners(entry[key], _method) for key in ("space", "tuned") if key in entry},
             }
             for entry in wishes.setting
         ),

@@ -17,6 +17,7 @@ from dglbench import atomic, options
 from dglbench.errors import RunError
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
 from dglbench.sweep.search import GroupSearch
+from dglbench.sweep.tuned import tuned_entry
 from dglbench.task import TaskSpec
 
 __all__ = [
@@ -89,13 +90,15 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         # Seconds measured at different concurrency cannot be added up honestly: say so.
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
         "rungs": search.rungs,
+        "edges": search.edges(),
+        **({"tuned": dict(group.tuned)} if group.tuned else {}),
     }
 
 
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
-    chosen = {
-        (group.data, group.train_seed, group.method): search.chosen.identity.options
+    found = {
+        (group.data, group.train_seed, group.method): search
         for search in searches
         for group in [search.group]
         if search.complete and search.chosen
@@ -104,18 +107,25 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     for setting in sweep.settings:
         for seed, train_seed in itertools.product(setting.seeds, setting.train_seeds):
             data = TaskSpec(setting.task, setting.settings, seed)
-            plans = []
+            plans, tuned = [], {}
             for plan in setting.methods:
-                if (data, train_seed, plan.name) not in chosen:
+                search = found.get((data, train_seed, plan.name))
+                if search is None or search.chosen is None:
                     return None
-                picked = {key: chosen[data, train_seed, plan.name][key] for key in plan.space}
+                picked = {key: search.chosen.identity.options[key] for key in plan.space}
                 plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
+                if plan.space:
+                    tuned[plan.name] = tuned_entry(sweep, group_entry(search), search.chosen)
             settings.append(
                 dataclasses.replace(
-                    setting, seeds=(seed,), train_seeds=(train_seed,), methods=tuple(plans)
+                    setting,
+                    seeds=(seed,),
+                    train_seeds=(train_seed,),
+                    methods=tuple(plans),
+                    tuned=tuned,
                 )
             )
-    return dataclasses.replace(sweep, search="none", settings=tuple(settings))
+    return dataclasses.replace(sweep, search="none", trials=None, settings=tuple(settings))
 
 
 def _toml_values(value: Any) -> Any:

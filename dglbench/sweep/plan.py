@@ -45,6 +45,8 @@ class PlanRow(NamedTuple):
     """Run to what is wrong with its files."""
     upgrades: Counter[str]
     """Kept runs by which libraries they were made with, where those have changed."""
+    run_ids: tuple[str, ...]
+    """The runs that are known by name: all but those of later rounds."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Plan:
         return [[GroupSearch(group, self.sweep.search) for group in unit] for unit in self.units]
 
     def rows(self, retry_failed: bool) -> list[PlanRow]:
-        """Count what exists and what would run; later rungs of halving count as to run."""
+        """Count what exists and what would run; rounds that are not known yet count as to run."""
         return [self._row(search, retry_failed) for unit in self.searches() for search in unit]
 
     def _row(self, search: GroupSearch, retry_failed: bool) -> PlanRow:
@@ -69,27 +71,43 @@ class Plan:
         unknown, seconds, to_run, from_reference = False, 0.0, 0, False
         damaged: dict[str, str] = {}
         upgrades: Counter[str] = Counter()
-        for run_id, spec in search.pending.items():
-            known = read_state(self.out, run_id)
-            stale = known.state == "absent" and self.survey.stale(spec)
-            counts["stale" if stale else known.state] += 1
-            if known.problem:
-                damaged[run_id] = known.problem
-            elif known.record and (changes := provenance.upgrades(known.record.environment)):
-                upgrades[", ".join(changes)] += 1
-            if needs_run(known, retry_failed):
-                to_run += 1
-                estimate, elsewhere = self._estimate(spec)
-                unknown, from_reference = unknown or estimate is None, from_reference or elsewhere
-                seconds += estimate or 0.0
+        looked: list[str] = []
+        while fresh := {k: v for k, v in search.pending.items() if k not in looked}:
+            looked += fresh
+            for run_id, spec in fresh.items():
+                known = read_state(self.out, run_id)
+                stale = known.state == "absent" and self.survey.stale(spec)
+                counts["stale" if stale else known.state] += 1
+                if known.problem:
+                    damaged[run_id] = known.problem
+                elif known.record and (changes := provenance.upgrades(known.record.environment)):
+                    upgrades[", ".join(changes)] += 1
+                if known.record is None or needs_run(known, retry_failed):
+                    to_run += 1
+                    estimate, elsewhere = self._estimate(spec)
+                    unknown = unknown or estimate is None
+                    from_reference = from_reference or elsewhere
+                    seconds += estimate or 0.0
+                else:
+                    search.settle(run_id, known.record)  # that may open the next round
+        spec = search.group.specs[0]
         for epochs, runs in search.upcoming:
             to_run += runs
             estimate, elsewhere = self._estimate(spec)
             unknown, from_reference = unknown or estimate is None, from_reference or elsewhere
             seconds += (estimate or 0.0) * runs * epochs / spec.protocol.epochs
         left = None if unknown else seconds
+        seen = tuple(looked)
         return PlanRow(
-            search.group, search.total, counts, to_run, left, from_reference, damaged, upgrades
+            search.group,
+            search.total,
+            counts,
+            to_run,
+            left,
+            from_reference,
+            damaged,
+            upgrades,
+            seen,
         )
 
     def _estimate(self, spec: RunSpec) -> tuple[float | None, bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
-from dglbench.sweep.wishes import Search, Wishes
+from dglbench.sweep.space import axis_document
+from dglbench.sweep.tuned import check_duals, check_one_seed, still_tuned
+from dglbench.sweep.wishes import DEFAULT_TRIALS, Search, Wishes
 from dglbench.task import TaskSpec, setting_name
 from dglbench.training.lead_in import with_lead_in
 from dglbench.training.resolve import resolve_protocol
@@ -43,6 +45,8 @@ class Setting:
     data: str | None = None
     """The dataset file, where the data come from one."""
     data_digest: str | None = None
+    tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By method: what the search that chose its options said of itself."""
 
     @property
     def name(self) -> str:
@@ -62,6 +66,8 @@ class Sweep:
     settings: tuple[Setting, ...]
     plugins: tuple[str, ...] = ()
     """Local files that tasks and methods were taken from."""
+    trials: int | None = None
+    """How many configurations ``optuna`` tries of each method."""
 
     def document(self) -> dict[str, Any]:
         """Return the sweep in the format of ``--config``."""
@@ -73,10 +79,11 @@ class Sweep:
                 "option": {plan.name: dict(plan.fixed) for plan in setting.methods},
                 **_lead_in_document(setting),
                 **(
-                    {"space": {plan.name: _lists(plan.space) for plan in setting.methods}}
+                    {"space": {plan.name: _space(plan) for plan in setting.methods}}
                     if self.search != "none"
                     else {}
                 ),
+                **({"tuned": dict(setting.tuned)} if setting.tuned else {}),
             }
             for setting in self.settings
         ]
@@ -86,6 +93,7 @@ class Sweep:
             "solver": self.solver,
             "threads": self.threads,
             "search": self.search,
+            **({} if self.trials is None else {"trials": self.trials}),
             **({"plugins": list(self.plugins)} if self.plugins else {}),
             **limit,
             "setting": settings,
@@ -106,26 +114,43 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     if (lead_in := _last(wishes, "lead_in")) is not None:
         methods = tuple(with_lead_in(name, lead_in) for name in methods)
     search: Search = _last(wishes, "search") or "none"
+    trials = _trials(wishes, search)
     settings = tuple(_settings(wishes, methods, search))
     if search != "none" and not any(plan.space for s in settings for plan in s.methods):
         raise SweepError(
             f"--search {search} has nothing to search: every option is fixed, or the tasks have "
             "no [search] table; leave --search out."
         )
+    solver = find_plugin(SOLVERS, _last(wishes, "solver") or "ortools")
+    for setting in settings:
+        check_duals(setting.name, setting.tuned, solver)
+    check_one_seed(settings)
     return Sweep(
         methods=methods,
-        solver=find_plugin(SOLVERS, _last(wishes, "solver") or "ortools").name,
+        solver=solver.name,
         threads=_last(wishes, "threads") or 1,
         search=search,
         time_limit=_last(wishes, "time_limit"),
         settings=settings,
         plugins=tuple(dict.fromkeys(name for source in wishes for name in source.plugins or ())),
+        trials=trials,
     )
 
 
 def _lead_in_document(setting: Setting) -> dict[str, Any]:
     led = {plan.name: dict(plan.lead_in) for plan in setting.methods if plan.lead_in}
     return {"lead_in_option": led} if led else {}
+
+
+def _trials(wishes: Sequence[Wishes], search: Search) -> int | None:
+    if search == "optuna":
+        return _last(wishes, "trials") or DEFAULT_TRIALS
+    if wishes[-1].trials is not None:
+        raise SweepError(
+            f"--trials is how many configurations --search optuna tries, and the search here is "
+            f"{search}; add --search optuna, or leave --trials out."
+        )
+    return None
 
 
 def _data_document(setting: Setting) -> dict[str, Any]:
@@ -244,6 +269,7 @@ def _setting(
         protocol=watched,
         methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
+        tuned=still_tuned(entry, plans),
     )
 
 
@@ -274,17 +300,19 @@ def _file_setting(
             given |= entry.get("set", {})
             protocol |= entry.get("protocol", {})
     data = read_file(path, given).dataset.spec if given else stored.spec
+    plans = tuple(
+        method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
+    )
     return Setting(
         task=task.name,
         settings=data.settings,
         seeds=(data.seed,),
         protocol=with_rhythm(resolve_protocol(task, protocol), stored),
-        methods=tuple(
-            method_plan(task, data.settings, name, wishes, index, entry, search) for name in methods
-        ),
+        methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
         data=str(path),
         data_digest=digest,
+        tuned=still_tuned(entry, plans),
     )
 
 
@@ -340,5 +368,5 @@ def _unique(names: Sequence[str], kind: str, example: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _lists(space: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    return {key: list(values) for key, values in space.items()}
+def _space(plan: MethodPlan) -> dict[str, Any]:
+    return {key: axis_document(axis) for key, axis in plan.space.items()}

@@ -1,47 +1,50 @@
 """Choosing hyperparameters: which runs a method gets, and which of them stands for it.
 
-A `GroupSearch` is one method on one dataset. ``none`` has one configuration,
-``full`` tries the whole grid, ``halving`` tries it for E/9 epochs, the best third
-for E/3 and the best third of those for E (successive halving, Jamieson and
-Talwalkar 2016). Survivors and the chosen run have the lowest validation relative
-regret (`dglbench.runs.selection`); test is never looked at. As runs are deterministic
-and keep their best epoch, a longer run is never worse on validation than the same one
-cut short, unless it fails: then its shorter run stands.
+A `GroupSearch` is one method on one dataset. ``none`` has one configuration; ``full``, ``halving``
+and ``optuna`` try several, in the rounds of `dglbench.sweep.rounds` and `dglbench.sweep.tpe`.
+Survivors and the chosen run have the lowest validation relative regret
+(`dglbench.runs.selection`); test is never looked at. As runs are deterministic and keep their best
+epoch, a longer run is never worse on validation than the same one cut short, unless it fails: then
+its shorter run stands.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench.data.source import identify
 from dglbench.errors import OptionError
 from dglbench.runs.record import RunRecord, digest
-from dglbench.runs.selection import best_record, ranked
+from dglbench.runs.selection import best_record
 from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
+from dglbench.sweep.rounds import Grid, Halving, Rounds
+from dglbench.sweep.space import Axis, Range, on_edge
 from dglbench.task import TaskSpec
 from dglbench.training.resolve import resolve_run
 from dglbench.training.spec import RunSpec
 
 __all__ = ["Group", "GroupSearch", "make_groups"]
 
-_KEEP = 3  # halving keeps a third
-_RUNGS = 3
-
 
 @dataclass(frozen=True)
 class Group:
-    """One method on one dataset, with every configuration it may be given."""
+    """One method on one dataset, with the configurations that are known before anything runs."""
 
     data: TaskSpec
     method: str
     solver: str
     specs: tuple[RunSpec, ...]
     train_seed: int = 0
+    space: Mapping[str, Axis] = field(default_factory=dict)
+    """What is searched."""
+    trials: int = 0
+    """How many configurations ``optuna`` tries."""
+    tuned: Mapping[str, Any] | None = None
+    """What the search that chose the configuration said of itself, where it was made elsewhere."""
 
 
 @dataclass
@@ -51,40 +54,32 @@ class GroupSearch:
     group: Group
     kind: str
     pending: dict[str, RunSpec] = field(default_factory=dict)
-    """By run id: what may be started now, in grid order."""
+    """By run id: what may be started now, in the order asked."""
     running: dict[str, RunSpec] = field(default_factory=dict)
     results: dict[str, RunRecord] = field(default_factory=dict)
-    """By run id: what has ended, here or earlier, in all rungs."""
+    """By run id: what has ended, here or earlier, in all rounds."""
     rungs: list[dict[str, int]] = field(default_factory=list)
-    """What each rung tried so far: its epochs and number of runs."""
+    """What each round tried so far: its epochs and number of runs."""
 
     def __post_init__(self) -> None:
-        epochs = self.group.specs[0].protocol.epochs
-        many = self.kind == "halving" and len(self.group.specs) > 1
-        steps = [math.ceil(epochs / _KEEP**k) for k in reversed(range(_RUNGS))] if many else []
-        self._steps = sorted({*steps, epochs})
-        self._rung: dict[str, RunSpec] = {}
-        self._open_rung(self.group.specs)
+        self._rounds = _rounds(self.group, self.kind)
+        self._round: list[RunSpec] = []
+        self._open(self._rounds.first())
 
     @property
     def total(self) -> int:
         """How many runs the search makes in all."""
-        sizes = [len(self.group.specs)]
-        for _ in self._steps[1:]:
-            sizes.append(math.ceil(sizes[-1] / _KEEP))
-        return sum(sizes)
+        return sum(rung["runs"] for rung in self.rungs) + sum(runs for _, runs in self.upcoming)
 
     @property
     def upcoming(self) -> list[tuple[int, int]]:
-        """Epochs and number of runs of the rungs that are not open yet."""
-        size, rest = len(self._rung), self._steps[len(self.rungs) :]
-        sizes = [math.ceil(size / _KEEP ** (k + 1)) for k in range(len(rest))]
-        return list(zip(rest, sizes, strict=True))
+        """Epochs and number of runs of the rounds that are not open yet."""
+        return self._rounds.upcoming
 
     @property
     def progress(self) -> float:
-        """Share of the open rung that is under way; groups of a unit advance evenly by it."""
-        return (len(self._rung) - len(self.pending) + 0.5) / len(self._rung)
+        """Share of the search that is under way; groups of a unit advance evenly by it."""
+        return (sum(rung["runs"] for rung in self.rungs) - len(self.pending) + 0.5) / self.total
 
     @property
     def finished(self) -> bool:
@@ -107,19 +102,15 @@ class GroupSearch:
         self.running[run_id] = self.pending.pop(run_id)
 
     def settle(self, run_id: str, record: RunRecord) -> None:
-        """Take a run's end, and open the next rung when this one is complete."""
+        """Take a run's end, and open the next round when this one is complete."""
         self.running.pop(run_id, None)
         self.pending.pop(run_id, None)
         self.results[run_id] = record
-        if not self.finished or len(self.rungs) == len(self._steps):
-            return
-        rung = [self.results[run_id] for run_id in self._rung]
-        if any(record.state == "interrupted" for record in rung):
-            return  # the sweep is being stopped; what is missing is not known to be worse
-        kept = {record.run_id for record in ranked(rung)[: math.ceil(len(rung) / _KEEP)]}
-        alive = [spec for run_id, spec in self._rung.items() if run_id in kept]
-        if alive:
-            self._open_rung(alive)
+        while self.finished and self._round:
+            ended = [self.results[spec.run_id] for spec in self._round]
+            if any(record.state == "interrupted" for record in ended):
+                return  # the sweep is being stopped; what is missing is not known to be worse
+            self._open(self._rounds.after(ended))
 
     def budget(self) -> dict[str, Any]:
         """Return what the search cost: every run counts, chosen or not."""
@@ -134,21 +125,42 @@ class GroupSearch:
             "evaluation_calls": sum(summary.solves.get("evaluate", 0) for summary in summaries),
         }
 
-    def _open_rung(self, specs: Sequence[RunSpec]) -> None:
-        epochs = self._steps[len(self.rungs)]
-        rung = [
-            dataclasses.replace(s, protocol=dataclasses.replace(s.protocol, epochs=epochs))
-            for s in specs
-        ]
-        self._rung = {spec.run_id: spec for spec in rung}
-        self.rungs.append({"epochs": epochs, "runs": len(rung)})
-        self.pending = dict(self._rung)
+    def edges(self) -> list[str]:
+        """Say which chosen values sit on the edge of what was searched."""
+        chosen = self.chosen
+        if chosen is None:
+            return []
+        cls = type(self.group.specs[0].options)
+        said = (
+            on_edge(cls, key, axis, chosen.identity.options[key])
+            for key, axis in self.group.space.items()
+        )
+        return [sentence for sentence in said if sentence]
+
+    def _open(self, specs: Sequence[RunSpec]) -> None:
+        self._round = list(specs)
+        if specs:
+            self.rungs.append({"epochs": specs[0].protocol.epochs, "runs": len(specs)})
+        # A search may come back to a configuration: it has its result already.
+        asked = {spec.run_id: spec for spec in specs}
+        self.pending = {key: spec for key, spec in asked.items() if key not in self.results}
+
+
+def _rounds(group: Group, kind: str) -> Rounds:
+    if kind == "halving":
+        return Halving(group.specs)
+    if kind == "optuna" and group.space:
+        from dglbench.sweep.tpe import Tpe
+
+        return Tpe(group.specs[0], group.space, group.trials)
+    return Grid(group.specs)
 
 
 def make_groups(sweep: Sweep) -> list[list[Group]]:
     """Spell out every configuration; the groups of one dataset stand together."""
     units: list[list[Group]] = []
     seen: set[str] = set()
+    trials = sweep.trials or 0
     for setting in sweep.settings:
         bases = [(plan, _configurations(sweep, setting, plan)) for plan in setting.methods]
         for seed in setting.seeds:
@@ -166,14 +178,18 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
                     fresh = tuple(spec for spec in here if spec.run_id not in seen)
                     seen |= {spec.run_id for spec in fresh}
                     if fresh:
-                        unit.append(Group(data, plan.name, sweep.solver, fresh, train_seed))
+                        tuned = setting.tuned.get(plan.name)
+                        rest = (fresh, train_seed, plan.space, trials, tuned)
+                        unit.append(Group(data, plan.name, sweep.solver, *rest))
                 if unit:
                     units.append(unit)
     return units
 
 
 def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[RunSpec]:
-    first = {key: values[0] for key, values in plan.space.items()}
+    first = {
+        key: axis.low if isinstance(axis, Range) else axis[0] for key, axis in plan.space.items()
+    }
     base = resolve_run(
         TaskSpec(setting.task, setting.settings, setting.seeds[0]),
         plan.name,
@@ -183,8 +199,11 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         threads=sweep.threads,
         lead_in_options=plan.lead_in,
     )
+    if sweep.search == "optuna":
+        return [base]  # the others are found on the way
     specs = []
-    for values in itertools.product(*plan.space.values()):
+    grid = [axis for axis in plan.space.values() if not isinstance(axis, Range)]
+    for values in itertools.product(*grid):
         chosen = dict(zip(plan.space, values, strict=True))
         try:
             changed = dataclasses.replace(base.options, **chosen)

@@ -11,8 +11,10 @@ All three speak one format, a `Wishes`. In a file it reads::
 
 Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``,
 ``seeds``, ``set``, ``protocol``, ``option`` (by method) and ``space`` (by method,
-the values to search). ``data`` names dataset files beside or instead of tasks, in a
-``[[setting]]`` one file; ``plugins`` names local files to take tasks and methods from.
+the values to search; `dglbench.sweep.space` tells how they are written). ``tuned`` (by method) is
+what a search says of itself where it writes its choices. ``data`` names dataset files beside or
+instead of tasks, in a ``[[setting]]`` one file; ``plugins`` names local files to take tasks and
+methods from.
 A sweep saves itself in that form, fully resolved.
 """
 
@@ -33,11 +35,20 @@ from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.training.spec import Protocol
 
-__all__ = ["PRESETS", "Wishes", "from_file", "from_preset", "nested_assignments", "read_wishes"]
+__all__ = [
+    "DEFAULT_TRIALS",
+    "PRESETS",
+    "Wishes",
+    "from_file",
+    "from_preset",
+    "nested_assignments",
+    "read_wishes",
+]
 
+DEFAULT_TRIALS = 20
 PRESETS = ("paper", "grid", "quick", "shortest-path", "scale")
 
-Search = Literal["none", "full", "halving"]
+Search = Literal["none", "full", "halving", "optuna"]
 
 _PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
 _TABLES = ("set", "option", "protocol")
@@ -52,6 +63,7 @@ _SETTING_KEYS = (
     "option",
     "lead_in_option",
     "space",
+    "tuned",
 )
 
 
@@ -71,6 +83,9 @@ class Scalars:
         tuple[Annotated[int, Ge(0)], ...] | None, Doc("seeds of initial weights and batches")
     ] = None
     plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
+    trials: Annotated[
+        int | None, Ge(1), Doc("configurations that --search optuna tries of each method")
+    ] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
     threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
@@ -189,15 +204,15 @@ def _check_settings(settings: Any, origin: str) -> None:
                 f"{origin} has a [[setting]] with {what}; it must have task or data and may have "
                 f"{', '.join(_SETTING_KEYS[2:])}."
             )
-        for key in ("set", "protocol", "option", "lead_in_option", "space"):
+        for key in ("set", "protocol", "option", "lead_in_option", "space", "tuned"):
             if not isinstance(entry.get(key, {}), Mapping):
                 raise SweepError(f"{origin}: {key} of a [[setting]] must be a table.")
-        for key in ("option", "lead_in_option", "space"):
+        for key in ("option", "lead_in_option", "space", "tuned"):
             for method, values in entry.get(key, {}).items():
                 if not isinstance(values, Mapping):
                     raise SweepError(
-                        f"{origin}: {key}.{method} of a [[setting]] must be a table of options, "
-                        f"got {values!r}."
+                        f"{origin}: {key}.{method} of a [[setting]] must be a table, got "
+                        f"{values!r}."
                     )
         for key in ("seeds", "train_seeds"):
             seeds = entry.get(key, [])

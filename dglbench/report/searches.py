@@ -1,0 +1,71 @@
+"""What sweeps say of their searches: what was tried, where, and which choice sits on an edge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dglbench.report.load import Report
+from dglbench.report.palette import style
+
+__all__ = ["Account", "accounts", "search_notes"]
+
+
+class Account(NamedTuple):
+    """A sweep's word on one of its groups."""
+
+    run_id: str
+    group: Mapping[str, Any]
+    tuned: Mapping[str, Any]
+    """What the search that chose the options said of itself, if that was made elsewhere."""
+    edges: tuple[str, ...]
+    file: str
+
+
+def accounts(report: Report) -> Iterator[Account]:
+    """Yield what the folder's sweeps say; what is not as a sweep writes it is passed over."""
+    for sweep in report.sweeps:
+        groups = sweep.get("groups")
+        for group in groups if isinstance(groups, list) else []:
+            if not isinstance(group, Mapping) or not isinstance(group.get("run_id"), str):
+                continue
+            tuned = group.get("tuned")
+            tuned = tuned if isinstance(tuned, Mapping) else {}
+            edges = group.get("edges") or tuned.get("edges") or ()
+            said = tuple(map(str, edges)) if isinstance(edges, list) else ()
+            yield Account(group["run_id"], group, tuned, said, str(sweep["file"]))
+
+
+def search_notes(report: Report) -> list[str]:
+    """Say which searches were made elsewhere, and which chosen values sit on an edge."""
+    chosen = {run.run_id: run for run in report.chosen_runs()}
+    elsewhere: Counter[str] = Counter()
+    edges: dict[str, None] = {}
+    for account in {a.run_id: a for a in accounts(report) if a.run_id in chosen}.values():
+        run = chosen[account.run_id]
+        if account.tuned:
+            elsewhere[_search(account.tuned)] += 1
+        for edge in account.edges:
+            where = run.unit.base if account.tuned else run.unit.label
+            edges[f"{style(run.method).label} on {where} ({edge})"] = None
+    notes = [
+        f"searched elsewhere: {count} of the {len(chosen)} chosen configurations, {search}."
+        for search, count in elsewhere.items()
+    ]
+    if edges:
+        notes.append(
+            f"on the edge of what was searched, so that a wider range may do better: "
+            f"{'; '.join(edges)}."
+        )
+    return notes
+
+
+def _search(tuned: Mapping[str, Any]) -> str:
+    """Tell a search by its kind, data seed, solvers and number of runs at once."""
+    at_once = tuned.get("concurrency")
+    beside = f", {at_once} at once" if isinstance(at_once, int) and at_once > 1 else ""
+    return (
+        f"by {tuned.get('search')} on data seed {tuned.get('seed')} with the solvers of "
+        f"{tuned.get('solver')}{beside}"
+    )

@@ -1,0 +1,92 @@
+"""``--search optuna``: configurations from Optuna's tree-structured Parzen estimator.
+
+Watanabe (2023), *Tree-Structured Parzen Estimator*. Configurations are asked for in batches of
+four and told in the order asked once the whole batch has ended, from a seed of their own: so what
+is suggested depends on the results alone, not on how many run at once or how often the sweep was
+stopped. A resumed sweep asks again and finds the answers in its folder; with more trials it goes on
+where the shorter search ended.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dglbench.runs.record import RunRecord
+from dglbench.runs.selection import validation_regret
+from dglbench.streams import repetition, stream
+from dglbench.sweep.space import Axis, Range
+from dglbench.training.spec import RunSpec
+
+if TYPE_CHECKING:
+    import optuna
+
+__all__ = ["Tpe"]
+
+_BATCH = 4
+# Drawn at random before the estimator takes over; fixed, so that more trials extend a search.
+_AT_RANDOM = 8
+
+
+class Tpe:
+    """A number of configurations, each batch suggested from the results before it."""
+
+    def __init__(self, base: RunSpec, space: Mapping[str, Axis], trials: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        words = ("search", base.method, *repetition(base.train_seed))
+        seed = int(stream(base.data.seed, *words).integers(2**32))
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_AT_RANDOM)
+        self._study = optuna.create_study(sampler=sampler)
+        self._base, self._space = base, space
+        self.total = trials
+        self._open: list[optuna.Trial] = []
+        self._asked = 0
+
+    @property
+    def upcoming(self) -> list[tuple[int, int]]:
+        """What was not asked for yet."""
+        left = self.total - self._asked
+        return [(self._base.protocol.epochs, left)] if left else []
+
+    def first(self) -> list[RunSpec]:
+        """Return the first batch."""
+        return self._ask()
+
+    def after(self, ended: Sequence[RunRecord]) -> list[RunSpec]:
+        """Tell how a batch ended and return the next one."""
+        import optuna
+
+        for trial, record in zip(self._open, ended, strict=True):
+            regret = validation_regret(record)
+            if math.isfinite(regret):
+                self._study.tell(trial, regret)
+            else:
+                self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        return self._ask()
+
+    def _ask(self) -> list[RunSpec]:
+        size = min(_BATCH, self.total - self._asked)
+        self._asked += size
+        self._open = [self._study.ask() for _ in range(size)]
+        return [self._spec(trial) for trial in self._open]
+
+    def _spec(self, trial: optuna.Trial) -> RunSpec:
+        drawn = {key: _draw(trial, key, axis) for key, axis in self._space.items()}
+        changed = dataclasses.replace(self._base.options, **drawn)
+        return dataclasses.replace(self._base, options=changed)
+
+
+def _draw(trial: optuna.Trial, key: str, axis: Axis) -> Any:
+    """Let the trial choose a value; a number has three digits, to be read and typed."""
+    if not isinstance(axis, Range):
+        return trial.suggest_categorical(key, list(axis))
+    if axis.also:
+        where = trial.suggest_categorical(f"{key} is", ["in the range", *axis.also])
+        if not isinstance(where, str):
+            return where
+    drawn = trial.suggest_float(key, axis.low, axis.high, log=axis.scale == "log")
+    return axis.rounded(drawn)
