@@ -10,7 +10,7 @@ import torch
 from dglbench.errors import ProblemError
 from dglbench.losses.adjacent import adjacent_directions
 from dglbench.losses.base import DecisionLoss, check_number
-from dglbench.losses.reactive import attached
+from dglbench.losses.by_hand import attached
 from dglbench.methods.base import Batch
 from dglbench.methods.lava import too_large
 from dglbench.problem import Problem
@@ -66,8 +66,8 @@ class LAVA(DecisionLoss):
             active = short > 0.0
             total += float(short[active].sum())
             gradient[k] = directions.T @ active.astype(np.float64)
-        slope = torch.from_numpy(gradient).reshape(batch.predictions.shape)
-        return attached(batch.predictions, total / len(listed), slope / len(listed))
+        slope = gradient.reshape(tuple(batch.predictions.shape)) / len(listed)
+        return attached(batch.predictions, total / len(listed), slope)
 
     def find_neighbours(self, values: torch.Tensor, rows: torch.Tensor) -> None:
         """Solve the labels of distinct rows, and find the vertices next to their optima."""

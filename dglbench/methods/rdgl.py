@@ -43,6 +43,7 @@ class RdglOptions:
 class _Reactive(_DualGuided):
     """Prices react, and belong to the smoothed problem."""
 
+    group: ClassVar[str] = "prices that react"
     Options: ClassVar[type[Any]] = RdglOptions
     dual_rule: ClassVar[str | None] = "smoothed"
 

@@ -190,7 +190,7 @@ def _lead_in(
     check_time: Callable[[], None],
 ) -> None:
     """Train with the method that leads in, as epochs below 0."""
-    lead_in, every = learner.spec.lead_in, learner.spec.protocol.evaluate_every
+    lead_in, every = learner.spec.lead_in, learner.spec.protocol.evaluate_every or 1
     if lead_in is None:
         return
     before = -lead_in.epochs - 1

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
@@ -171,7 +172,7 @@ def _by_week(
 ) -> tuple[Problem, Array]:
     """Give each instance its own cohort and room; the last of the n individuals are absent."""
     count, n, locations = utilities.shape
-    heads = np.full(count, n)
+    heads: npt.NDArray[np.int64] = np.full(count, n)
     if settings.fewest is not None:
         draws = stream(seed, "matching", "cohorts")
         heads = draws.integers(settings.fewest, n, count, endpoint=True)
