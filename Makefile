@@ -42,7 +42,7 @@ benchmark: install ## time solvers, methods, sweep and report side by side
 	for name in solvers methods sweep report; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 peers: install ## time SPO+ beside PyEPO on the SEMO data (DGLBENCH_SEMO_FILE)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[peers]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[pyepo]'
 	$(BIN)/python benchmarks/peers.py
 
 docs: install ## build the documentation site into site/, to be read offline

@@ -1,13 +1,15 @@
 """PyEPO and dglbench side by side on the SEMO knapsack-48, in one process, one thread.
 
-    pip install -c constraints.txt '.[peers]'
-    python benchmarks/peers.py [--quick] [--json FILE]
+    pip install -c constraints.txt '.[pyepo]'
+    python benchmarks/peers.py [--quick] [--regrets] [--json FILE]
 
 Every contender trains SPO+ from the same weights, on the same batches in the same order, with
 the same Adam and rate. They take turns, one epoch each, so that slow drift of the machine hits
 all alike; medians over turns are compared. Label solves are timed apart, regret is judged off
 every clock and by one evaluator, ours. PyEPO is fed by slicing tensors, which is faster than
 the DataLoader its users have. QPTL runs beside a bare cvxpylayers loop on the same batches.
+Before that, both judge the same predictions on PyEPO's own data (`peer_regrets`); --regrets stops
+there and needs no market data.
 Exits with code 1 if a bar is missed, with 2 if PyEPO or the data is not there.
 """
 
@@ -41,17 +43,18 @@ from dglbench.plugins import find_task
 from dglbench.runs.provenance import environment
 from dglbench.statistics import bootstrap_interval
 from dglbench.streams import stream
-from dglbench.training.evaluation import Evaluation
+from dglbench.training.evaluation import Evaluation, load_data
 from dglbench.training.learner import Learner
-from dglbench.training.resolve import load_data, resolve_data, resolve_protocol, resolve_run
+from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.warm_start import load_or_train
 
 try:
+    from peer_regrets import SAME, RegretRow, compare_regrets
     from pyepo.data.dataset import optDataset
     from pyepo.func import SPOPlus
     from pyepo.model.ort import knapsackModel
 except ImportError:
-    print("PyEPO is not installed: pip install -c constraints.txt '.[peers]'", file=sys.stderr)
+    print("PyEPO is not installed: pip install -c constraints.txt '.[pyepo]'", file=sys.stderr)
     raise SystemExit(2) from None
 
 SEED = 25
@@ -228,6 +231,15 @@ def speed_bar(name: str, reached: float, at_least: float) -> Bar:
     )
 
 
+def judgement_bar(row: RegretRow) -> Bar:
+    return Bar(
+        f"regret of the same predictions, {row.setting}, {row.decisions}",
+        f"{row.theirs:.7f}, ours differs by {row.difference:.1e}",
+        f"{SAME:g}",
+        row.difference <= SAME,
+    )
+
+
 def show(title: str, rows: list[Row], reference: str, console: Console) -> None:
     table = Table(title=title)
     table.add_column("contender", no_wrap=True)
@@ -300,7 +312,6 @@ def compare(turns: int, qptl_turns: int, console: Console) -> tuple[dict[str, An
         "same": same,
         "spo": [asdict(row) for row in rows],
         "qptl": [asdict(row) for row in qptl_rows],
-        "bars": [asdict(bar) for bar in bars],
     }
     return document, bars
 
@@ -308,6 +319,7 @@ def compare(turns: int, qptl_turns: int, console: Console) -> tuple[dict[str, An
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--regrets", action="store_true", help="judge predictions, and stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here")
     arguments = parser.parse_args()
     turns, qptl_turns = (5, 1) if arguments.quick else (40, 3)
@@ -316,9 +328,15 @@ def main() -> int:
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores / 2:
         console.print(f"The machine is busy (load {load:.1f} on {cores} cores): trust no ratio.")
+    judged = compare_regrets(console, 50 if arguments.quick else 200)
+    document: dict[str, Any] = {"regrets": [asdict(row) for row in judged]}
+    bars = [judgement_bar(row) for row in judged]
     try:
-        document, bars = compare(turns, qptl_turns, console)
-        document["load_average"] = load
+        if not arguments.regrets:
+            trained, further = compare(turns, qptl_turns, console)
+            bars += further
+            document |= {**trained, "load_average": load}
+        document["bars"] = [asdict(bar) for bar in bars]
     except DglbenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -19,9 +19,14 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from dglbench.errors import SweepError as SweepError
     from dglbench.layers.base import Layer as Layer
     from dglbench.losses.dual_guided import DualGuidedLoss as DualGuidedLoss
+    from dglbench.losses.fenchel_young import FenchelYoung as FenchelYoung
+    from dglbench.losses.lava import LAVA as LAVA
+    from dglbench.losses.lodl import LODL as LODL
     from dglbench.losses.mean_squared import MSE as MSE
     from dglbench.losses.qptl import QPTL as QPTL
+    from dglbench.losses.spo_cached import CachedSPOPlus as CachedSPOPlus
     from dglbench.losses.spo_plus import SPOPlus as SPOPlus
+    from dglbench.losses.spo_smoothed import SmoothedSPOPlus as SmoothedSPOPlus
     from dglbench.methods.base import Method as Method
     from dglbench.problem import Problem as Problem
     from dglbench.report.frames import load as load
@@ -55,10 +60,15 @@ PUBLIC: dict[str, str] = {
     "decide": "dglbench.solvers.answers",
     "duals": "dglbench.solvers.answers",
     # losses for any training loop
+    "CachedSPOPlus": "dglbench.losses.spo_cached",
     "DualGuidedLoss": "dglbench.losses.dual_guided",
+    "FenchelYoung": "dglbench.losses.fenchel_young",
+    "LAVA": "dglbench.losses.lava",
+    "LODL": "dglbench.losses.lodl",
     "MSE": "dglbench.losses.mean_squared",
     "QPTL": "dglbench.losses.qptl",
     "SPOPlus": "dglbench.losses.spo_plus",
+    "SmoothedSPOPlus": "dglbench.losses.spo_smoothed",
     # runs, and what they left
     "load": "dglbench.report.frames",
     "run_many": "dglbench.sweep.from_python",

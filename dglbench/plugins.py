@@ -12,10 +12,10 @@ import importlib
 import importlib.metadata
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dglbench.errors import PluginError
 
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from dglbench.task import Task
 
 __all__ = [
+    "AFTER",
     "EXECUTORS",
     "LAYERS",
     "METHODS",
     "SOLVERS",
     "TASKS",
+    "LeadInChoice",
     "MethodChoice",
     "Plugin",
     "find_layer",
@@ -49,6 +51,9 @@ METHODS = "dglbench.methods"
 SOLVERS = "dglbench.solvers"
 LAYERS = "dglbench.layers"
 EXECUTORS = "dglbench.executors"
+
+AFTER = "-after-"
+"""Between a method and its lead-in: ``qptl-after-dgl-none-5``."""
 
 _BASES = {
     TASKS: ("dglbench.task", "Task"),
@@ -74,6 +79,13 @@ class Plugin:
     error: str | None = None
 
 
+class LeadInChoice(NamedTuple):
+    """A method that is trained first, and for how many epochs."""
+
+    method: str
+    epochs: int
+
+
 @dataclass(frozen=True)
 class MethodChoice:
     """A method as the user named it, such as ``dgl-5``."""
@@ -82,6 +94,13 @@ class MethodChoice:
     cls: type[Method]
     from_name: dict[str, Any]
     """Options the name itself fixes, such as ``U = 5``."""
+    lead_in: LeadInChoice | None = None
+    """Of ``qptl-after-dgl-none-5``: dgl-none, 5; see `dglbench.training.lead_in`."""
+
+    @property
+    def own_name(self) -> str:
+        """The name without the lead-in."""
+        return self.name if self.lead_in is None else self.name.partition(AFTER)[0]
 
 
 @cache
@@ -169,6 +188,8 @@ def find_setting(name: str) -> tuple[Task, dict[str, int]]:
 def find_method(name: str) -> MethodChoice:
     """Return the method called ``name``; ``dgl-5`` is ``dgl-U`` with U = 5."""
     names = {plugin.name.lower(): plugin.name for plugin in plugins(METHODS)}
+    if AFTER in name.lower() and name.lower() not in names:
+        return _find_after(name)
     stem, dash, number = name.rpartition("-")
     family = names.get(f"{stem}-U".lower())
     if name.lower() not in names and dash and _is_number(number) and family:
@@ -180,6 +201,21 @@ def find_method(name: str) -> MethodChoice:
         raise PluginError(f"method '{name}' needs a number: write for example {known[:-1]}5.")
     plugin = find_plugin(METHODS, known)
     return MethodChoice(plugin.name, plugin.target, {})
+
+
+def _find_after(name: str) -> MethodChoice:
+    own, _, lead_in = name.lower().partition(AFTER)
+    first, _, epochs = lead_in.rpartition("-")
+    if not (own and first and _is_number(epochs) and int(epochs)) or AFTER in lead_in:
+        raise PluginError(
+            f"'{name}' names no method and its lead-in; write for example qptl-after-dgl-none-5."
+        )
+    choice, before = find_method(own), find_method(first).name
+    return replace(
+        choice,
+        name=f"{choice.name}{AFTER}{before}-{int(epochs)}",
+        lead_in=LeadInChoice(before, int(epochs)),
+    )
 
 
 def find_plugin(group: str, name: str) -> Plugin:

@@ -254,6 +254,11 @@ class Problem:
         """(G, S): the options that exist in some instance."""
         return in_some_instance(self.mask)
 
+    @cached_property
+    def ragged(self) -> bool:
+        """Whether some options are padding."""
+        return not bool(self.mask.all())
+
     @property
     def varies(self) -> bool:
         """Whether b or the mask differ by instance."""
@@ -320,7 +325,7 @@ class Problem:
         worth: Array = (values * x).sum(axis=(1, 2))
         return worth if self.sense == "maximise" else -worth
 
-    @property
+    @cached_property
     def counted(self) -> Mask:
         """Which labels count for the mean squared error: (G, S), (K, G, S) or (P,).
 
@@ -329,6 +334,11 @@ class Problem:
         if self.value_map.matrix is not None:
             return np.ones(self.label_shape, dtype=bool)
         return self.predicted & self.mask
+
+    @cached_property
+    def all_counted(self) -> bool:
+        """Whether every label counts for the mean squared error."""
+        return bool(self.counted.all())
 
     def pack(self, labels: Array) -> Array:
         """Keep only what is predicted: (K, G, S) or (K, P) to (K, P)."""

@@ -116,10 +116,18 @@ class Dataset:
         """Return the instances of one split, in order."""
         return np.flatnonzero(self.split == SPLITS.index(split))
 
+    def part(self, array: Array, split: str) -> Array:
+        """Return the rows of one split of an array; a view of them where they stand together."""
+        rows = self.rows(split)
+        if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+            return array[rows[0] : rows[-1] + 1]
+        chosen: Array = array[rows]
+        return chosen
+
     @cached_property
     def standardiser(self) -> tuple[Array, Array]:
         """Mean and standard deviation of each feature over the train split."""
-        train = self.features[self.rows("train")].reshape(-1, self.features.shape[-1])
+        train = self.part(self.features, "train").reshape(-1, self.features.shape[-1])
         spread = train.std(axis=0)
         return train.mean(axis=0), np.where(spread > 0, spread, 1.0)
 

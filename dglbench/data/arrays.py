@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +84,8 @@ def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
             "file."
         )
     elif source.suffix == ".npy":
-        yield source.stem, _loaded(source)
+        with _opened(source) as array:
+            yield source.stem, array
     elif source.suffix == ".npz":
         yield from _archive(source)
     elif source.suffix in (".parquet", ".pq"):
@@ -93,21 +97,24 @@ def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         )
 
 
-def _loaded(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DatasetError(f"{path} cannot be read as numpy arrays ({_brief(error)}).") from error
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Give what numpy reads from a file; the file is closed whatever comes, a damaged one too."""
+    with path.open("rb") as file:
+        try:
+            read = np.load(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise DatasetError(
+                f"{path} cannot be read as numpy arrays ({_brief(error)}); it is damaged, or no "
+                "file of numpy's."
+            ) from error
+        yield read
 
 
 def _archive(path: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    import zipfile
-    import zlib
-
-    archive = _loaded(path)
-    if not hasattr(archive, "files"):
-        raise DatasetError(f"{path} is no .npz archive; write it with numpy.savez.")
-    with archive:
+    with _opened(path) as archive:
+        if not hasattr(archive, "files"):
+            raise DatasetError(f"{path} is no .npz archive; write it with numpy.savez.")
         if {"indptr", "indices", "format"} <= set(archive.files):  # scipy.sparse.save_npz
             from scipy.sparse import load_npz
 

@@ -25,6 +25,7 @@ from dglbench.task import Dataset, TaskSpec
 __all__ = ["FileData", "identify", "is_bundled", "load_dataset", "read_file"]
 
 _KEPT = 4
+_KEPT_BYTES = 1_500_000_000  # of those before the last: large ones must not pile up
 _recent: OrderedDict[tuple[TaskSpec, str | None], Dataset] = OrderedDict()
 """Datasets that were used last; runs of one process share them."""
 _files: dict[tuple[TaskSpec, str], Path] = {}
@@ -104,5 +105,9 @@ def _chosen(path: Path, spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
 def _keep(key: tuple[TaskSpec, str | None], dataset: Dataset) -> None:
     _recent[key] = dataset
     _recent.move_to_end(key)
-    while len(_recent) > _KEPT:
+    while len(_recent) > 1 and (len(_recent) > _KEPT or _bytes() > _KEPT_BYTES):
         _recent.popitem(last=False)
+
+
+def _bytes() -> int:
+    return sum(dataset.features.nbytes + dataset.labels.nbytes for dataset in _recent.values())

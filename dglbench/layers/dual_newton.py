@@ -18,13 +18,16 @@ done leave the batch.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.layers.regularisers import Regulariser
+from dglbench.layers.curvature import Curvature, curvature_of
+from dglbench.layers.regularisers import Regulariser, largest_weight
 from dglbench.problem import Array, Mask, Problem
+from dglbench.structure.base import options_first
 
 __all__ = ["ACCEPTED", "DualPoint", "follow", "minimise"]
 
@@ -73,7 +76,7 @@ def minimise(
     above `ACCEPTED` was not solved.
     """
     count = len(values)
-    values = np.where(problem.mask, values, 0.0)
+    values = options_first(np.where(problem.mask, values, 0.0))
     lost = ~np.isfinite(values).all(axis=(1, 2))
     if lost.any():  # solved as if all were alike, and then not counted as solved
         values[lost] = 0.0
@@ -134,7 +137,7 @@ def follow(
     aim: float = _AIM,
 ) -> DualPoint:
     """Take at most ``most_steps`` Newton steps from ``start``; stop where the residual is ≤ aim."""
-    search = _Search(problem, values, regulariser, strength, start)
+    search = _Search(problem, options_first(values), regulariser, strength, start)
     live = np.flatnonzero(search.residual > aim)
     steps = 0
     for _ in range(most_steps):
@@ -167,29 +170,21 @@ class _Search:
         self.b = np.broadcast_to(problem.b, start.shape)
         self.unit = np.maximum(1.0, np.abs(self.b))
         self.duals = np.where(self.equality, start, np.maximum(start, 0.0))
-        # Prices further apart than values are, and some strengths, decide every group.
-        self.reach = _spread(problem, values) + 10.0 * strength
+        self._problem, self._values = problem, values
         scores = values - self.structure.prices(self.duals)
-        self.scores = scores if problem.mask.all() else np.where(problem.mask, scores, -np.inf)
-        self.x, self.slope, self.value = self._look(self.scores, self.duals, self.b)
+        self.scores = np.where(problem.mask, scores, -np.inf) if problem.ragged else scores
+        self.x = regulariser.decide(self.scores, strength)
+        self.slope = self.b - self.structure.usage(self.x)
         self.residual = _residual(self.duals, self.slope, self.equality, self.unit)
+        self.least = self.residual.copy()
         self.damping = np.full(len(values), 1e-2)
-
-    def _look(self, scores: Array, duals: Array, b: Array) -> tuple[Array, Array, Array]:
-        """Return x, ∇D and D."""
-        x, conjugate = self.regulariser.choose(scores, self.strength)
-        slope = b - self.structure.usage(x)
-        return x, slope, conjugate + (b * duals).sum(axis=1)
 
     def step(self, live: Index) -> Mask:
         """Move the instances ``live`` by one Newton step; say which could be moved."""
-        duals, slope = self.duals[live], self.slope[live]
-        direction = self._direction(live, duals, slope)
-        prices = self.structure.prices(direction)
-        furthest = np.abs(prices).max(axis=(1, 2))
-        cut = np.minimum(1.0, self.reach[live] / np.maximum(furthest, 1e-300))
-        direction *= cut[:, None]
-        prices *= cut[:, None, None]
+        every = len(live) == len(self.duals)
+        duals, slope = _part(self.duals, live, every), _part(self.slope, live, every)
+        direction = self._direction(_part(self.x, live, every), live, duals, slope)
+        prices = self._cut(direction, live)
         downhill = (slope * direction).sum(axis=1)
         length = np.ones(len(live))
         waiting = np.flatnonzero(downhill < 0.0)
@@ -197,24 +192,44 @@ class _Search:
         for trial in range(_MOST_HALVINGS):
             if not waiting.size:
                 break
+            # Almost always all move at once, and by the whole step.
+            whole = len(waiting) == len(live)
             chosen, by = live[waiting], length[waiting]
-            scores = self.scores[chosen] - by[:, None, None] * prices[waiting]
-            there = duals[waiting] + by[:, None] * direction[waiting]
-            x, ahead, value = self._look(scores, there, self.b[chosen])
-            residual = _residual(there, ahead, self.equality, self.unit[chosen])
-            onward = (ahead * direction[waiting]).sum(axis=1)
-            falls = value <= self.value[chosen] + 1e-4 * by * downhill[waiting]
-            # D is convex: where it still falls at the far end, it fell all the way. That, and
-            # the residual, can be seen long after differences of D are lost in rounding.
-            level = value <= self.value[chosen] + 1e-13 * np.abs(self.value[chosen])
-            good = (onward <= 0.0) | falls | (level & (residual < 0.9 * self.residual[chosen]))
-            if good.any():
-                to, of = chosen[good], np.flatnonzero(good)
-                self.scores[to], self.duals[to], self.x[to] = scores[of], there[of], x[of]
-                self.slope[to], self.value[to] = ahead[of], value[of]
-                self.residual[to] = residual[of]
-                self.damping[to] *= 0.2 if trial == 0 else 2.0
-                moved[waiting[good]] = True
+            towards = _part(direction, waiting, whole)
+            ahead = _part(prices, waiting, whole)
+            if trial:
+                towards, ahead = by[:, None] * towards, by[:, None, None] * ahead
+            scores = _part(self.scores, chosen, every and whole) - ahead
+            there = _part(duals, waiting, whole) + towards
+            x = self.regulariser.decide(scores, self.strength)
+            slope_there = _part(self.b, chosen, every and whole) - self.structure.usage(x)
+            unit = _part(self.unit, chosen, every and whole)
+            residual = _residual(there, slope_there, self.equality, unit)
+            onward = (slope_there * _part(direction, waiting, whole)).sum(axis=1)
+            # D is convex: where it still falls at the far end, it fell all the way. That, and half
+            # the least residual so far, are seen at once and when differences of D are rounding.
+            good = (onward <= 0.0) | (residual < 0.5 * _part(self.least, chosen, every and whole))
+            if not good.all():
+                over = np.flatnonzero(~good)
+                before = self._value(self.scores[chosen[over]], chosen[over])
+                after = self._value(scores[over], chosen[over], x[over], there[over])
+                falls = after <= before + 1e-4 * (by * downhill[waiting])[over]
+                level = after <= before + 1e-13 * np.abs(before)
+                nearer = residual[over] < 0.9 * self.residual[chosen[over]]
+                good[over] = falls | (level & nearer)
+            if every and whole and good.all():  # as it nearly always is
+                self.scores, self.duals, self.x = scores, there, x
+                self.slope, self.residual = slope_there, residual
+                self.least = np.minimum(self.least, residual)
+                self.damping = np.maximum(self.damping * (0.2 if trial == 0 else 2.0), 1e-6)
+                moved[:] = True
+                break
+            to, of = chosen[good], np.flatnonzero(good)
+            self.scores[to], self.duals[to], self.x[to] = scores[of], there[of], x[of]
+            self.slope[to], self.residual[to] = slope_there[of], residual[of]
+            self.least[to] = np.minimum(self.least[to], residual[of])
+            self.damping[to] *= 0.2 if trial == 0 else 2.0
+            moved[waiting[good]] = True
             waiting, by, onward = waiting[~good], by[~good], onward[~good]
             # Where the slope along the step would vanish if it changed evenly.
             root = downhill[waiting] / (downhill[waiting] - onward)
@@ -222,47 +237,76 @@ class _Search:
         self.damping = np.clip(self.damping, 1e-6, 1e2)
         return moved
 
-    def _direction(self, live: Index, duals: Array, slope: Array) -> Array:
+    def _value(
+        self, scores: Array, at: Index, x: Array | None = None, duals: Array | None = None
+    ) -> Array:
+        """D of the instances ``at``: where they stand, or at the scores, x and λ given."""
+        x = self.x[at] if x is None else x
+        duals = self.duals[at] if duals is None else duals
+        conjugate = self.regulariser.conjugate(scores, x, self.strength)
+        value: Array = conjugate + (self.b[at] * duals).sum(axis=1)
+        return value
+
+    def _cut(self, direction: Array, live: Index) -> Array:
+        """Shorten, in place, what moves prices further than values differ; return those prices."""
+        prices = self.structure.prices(direction)
+        furthest = np.abs(direction).max(axis=1) * self.structure.steepest_price
+        far = furthest > 10.0 * self.strength
+        if far.any():
+            # Prices further apart than values are, and some strengths, decide every group.
+            reach = self._spread[live] + 10.0 * self.strength
+            furthest[far] = np.abs(prices[far]).max(axis=(1, 2))
+            cut = np.minimum(1.0, reach / np.maximum(furthest, 1e-300))
+            direction *= cut[:, None]
+            prices *= cut[:, None, None]
+        return prices
+
+    @cached_property
+    def _spread(self) -> Array:
+        return _spread(self._problem, self._values)
+
+    def _direction(self, x: Array, live: Index, duals: Array, slope: Array) -> Array:
         """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""
-        response = self.regulariser.response(self.x[live], self.strength)
-        curvature = self.structure.curvature(response.z, response.weight)
-        rows = np.arange(duals.shape[1])
-        steepest = curvature[:, rows, rows].max(axis=1)
-        shift = self.damping[live] * np.minimum(self.residual[live], 1.0) + _LEAST_SHIFT
+        response = self.regulariser.response(x, self.strength)
+        curvature = curvature_of(self.structure, response)
+        damping = self.damping[live] * np.minimum(self.residual[live], 1.0) + _LEAST_SHIFT
         # Where every group is decided, what is left of the curvature is rounding.
-        rounding = 1e-15 * self.structure.largest_use**2 * response.weight.max(axis=1)
-        curvature[:, rows, rows] += (shift * np.maximum(steepest, 0.0) + rounding)[:, None]
+        rounding = 1e-15 * self.structure.largest_use**2 * largest_weight(response)
+        shift = (damping * np.maximum(curvature.steepest, 0.0) + rounding)[:, None]
         at_most = ~self.equality
         fixed = at_most & (duals <= 0.0) & (slope > 0.0)
         for _ in range(_MOST_SWITCHES):
-            direction = _solve_free(curvature, -slope, -duals, fixed)
-            pull = slope + (curvature @ direction[:, :, None])[:, :, 0]
-            switched = at_most & np.where(fixed, pull > 0.0, duals + direction < 0.0)
+            direction = _solve_free(curvature, shift, -slope, -duals, fixed)
+            below = at_most & (duals + direction < 0.0)
+            if not (fixed.any() or below.any()):
+                return direction
+            pull = slope + curvature.times(direction) + shift * direction
+            switched = np.where(fixed, at_most & (pull > 0.0), below)
             unsettled = (switched != fixed).any(axis=1)
             if not unsettled.any():
                 break
             fixed = switched
         direction = np.where(self.equality, direction, np.maximum(direction, -duals))
-        for row in np.flatnonzero(unsettled):  # sets that go round in circles: one by one
-            direction[row] = _bounded(curvature[row], slope[row], duals[row], self.equality)
+        for row in np.flatnonzero(unsettled).tolist():  # sets that go round in circles: one by one
+            matrix = curvature.one(row) + shift[row] * np.eye(duals.shape[1])
+            direction[row] = _bounded(matrix, slope[row], duals[row], self.equality)
         return direction
 
 
-def _solve_free(matrix: Array, right: Array, given: Array, fixed: Mask) -> Array:
+def _part(array: Array, index: Index, every: bool) -> Array:
+    """Return the entries asked for; the array itself, not a copy, if that is all of them."""
+    return array if every else array[index]
+
+
+def _solve_free(
+    curvature: Curvature, shift: Array, right: Array, given: Array, fixed: Mask
+) -> Array:
     """Solve the rows that are free, with d = given on the fixed ones."""
     if not fixed.any():
-        return _solve(matrix, right)
+        return curvature.solve(right, shift)
     known = np.where(fixed, given, 0.0)
-    right = np.where(fixed, known, right - (matrix @ known[:, :, None])[:, :, 0])
-    free = ~fixed
-    reduced = matrix * (free[:, :, None] & free[:, None, :])
-    rows = np.arange(matrix.shape[1])
-    reduced[:, rows, rows] += fixed
-    return _solve(reduced, right)
-
-
-def _solve(matrix: Array, right: Array) -> Array:
-    return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=np.float64)
+    right = np.where(fixed, known, right - curvature.times(known))
+    return curvature.keep(~fixed).solve(right, np.where(fixed, 1.0, shift))
 
 
 def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:
@@ -293,7 +337,9 @@ def _residual(duals: Array, slope: Array, equality: Mask, unit: Array) -> Array:
 
 def _spread(problem: Problem, values: Array) -> Array:
     """(K,): how far the values of an instance lie apart, options that do not exist left out."""
-    high = np.where(problem.mask, values, -np.inf).max(axis=(1, 2))
-    low = np.where(problem.mask, values, np.inf).min(axis=(1, 2))
-    spread: Array = high - low
+    high, low = values, values
+    if problem.ragged:
+        high = np.where(problem.mask, values, -np.inf)
+        low = np.where(problem.mask, values, np.inf)
+    spread: Array = high.max(axis=2).max(axis=1) - low.min(axis=2).min(axis=1)
     return spread

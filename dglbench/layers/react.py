@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dglbench.layers.regularisers import Response, apply_response
+from dglbench.layers.curvature import curvature_of
+from dglbench.layers.regularisers import Response, apply_response, largest_weight
 from dglbench.problem import Array, Mask, Problem
 from dglbench.structure import Structure
 
@@ -38,18 +39,9 @@ def reacting_prices(
     structure: Structure, response: Response, towards: Array, reacting: Mask
 ) -> Array:
     """Return w, (K, M), for v (K, G, S): 0 outside F, and of least norm (by proximal rounds)."""
-    rows = np.arange(structure.rows)
-    curvature = structure.curvature(response.z, response.weight)
-    curvature *= reacting[:, :, None] & reacting[:, None, :]
+    curvature = curvature_of(structure, response).keep(reacting)
     pull = np.where(reacting, structure.usage(apply_response(response, towards)), 0.0)
-    steepest = curvature[:, rows, rows].max(axis=1)
     # Where every group is decided, what is left of the curvature is rounding.
-    rounding = 1e-15 * structure.largest_use**2 * response.weight.max(axis=1)
-    shifted = curvature.copy()
-    shifted[:, rows, rows] += (_SHIFT * np.maximum(steepest, 0.0) + rounding)[:, None]
-    inverse = np.linalg.inv(shifted)
-    prices: Array = np.asarray((inverse @ pull[:, :, None])[:, :, 0], dtype=np.float64)
-    for _ in range(_ROUNDS - 1):
-        left = pull - (curvature @ prices[:, :, None])[:, :, 0]
-        prices += (inverse @ left[:, :, None])[:, :, 0]
-    return prices
+    rounding = 1e-15 * structure.largest_use**2 * largest_weight(response)
+    shift = _SHIFT * np.maximum(curvature.steepest, 0.0) + rounding
+    return curvature.solve(pull, shift[:, None], rounds=_ROUNDS)

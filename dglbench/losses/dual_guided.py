@@ -13,12 +13,20 @@ from typing import Any
 import torch
 
 from dglbench.errors import OptionError, ProblemError
+from dglbench.layers.regularisers import Response, apply_response
 from dglbench.losses.base import DecisionLoss, check_number
+from dglbench.losses.by_hand import (
+    attached,
+    by_option,
+    soft_at,
+    squared_error,
+    worth_of,
+)
 from dglbench.losses.by_row import ByRow, checked_rows, first_positions
-from dglbench.losses.reactive import attached, reactive_gradient, smoothed_duals, tracked_duals
-from dglbench.methods.base import Batch, Constraints
+from dglbench.losses.reactive import reactive_worth, smoothed_duals, tracked_duals
+from dglbench.methods.base import Batch
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
-from dglbench.problem import Problem
+from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
 from dglbench.training.clock import MeteredSolver
 
@@ -67,7 +75,7 @@ class DualGuidedLoss(DecisionLoss):
         form: str = "adjusted",
         refresh: int | str = "never",
         delta: float = 1.0,
-        newton_steps: int = 2,
+        newton_steps: int = 1,
         solver: str | Solver | MeteredSolver | None = None,
         label_scale: float = 1.0,
     ) -> None:
@@ -96,31 +104,33 @@ class DualGuidedLoss(DecisionLoss):
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
-        self._renew(batch)
-        constraints = self.constraints.at(batch.rows)
-        prices = self._kept["prices"][self._kept.places(batch.rows)]
-        if self.form == "reactive":
-            loss = self._reactive(batch, prices, constraints)
-        else:
-            soft = soft_decisions(batch.predictions, prices, self.tau, constraints)
-            worth = batch.labels - prices if self.form == "adjusted" else batch.labels
-            loss = -(worth * soft).sum() / (len(batch.rows) * constraints.groups)
-        if self.alpha:
+        predictions, labels = by_option(batch.predictions), by_option(batch.labels)
+        soft = self._renew(batch, predictions)
+        problem = self.constraints.at(batch.rows).problem
+        duals = self._kept["duals"][self._kept.places(batch.rows)].numpy()
+        prices = problem.prices(duals)
+        if soft is None:
+            soft = soft_at(problem, predictions, prices, self.tau)
+        worth = shown = labels
+        if self.form == "adjusted":
+            worth = shown = labels - prices
+        elif self.form == "reactive":
+            worth = reactive_worth(problem, soft, labels, duals, self.tau)
+        share = -1.0 / (len(labels) * problem.groups)
+        value = share * worth_of(shown, soft)
+        gradient = apply_response(Response(soft, share / self.tau), worth)
+        # Errors of what is not an option's value are left to autograd.
+        by_value = problem.value_map.matrix is None and (
+            batch.parameters is None or batch.parameters is batch.predictions
+        )
+        if self.alpha and by_value:
+            error, pull = squared_error(problem, predictions, labels, self.alpha)
+            value += error
+            gradient += pull
+        loss = attached(batch.predictions, value, gradient)
+        if self.alpha and not by_value:
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
-
-    def _reactive(
-        self, batch: Batch, prices: torch.Tensor, constraints: Constraints
-    ) -> torch.Tensor:
-        """−(1/G) y·z̃ with the gradient through λ, worked out by hand: it is exact and cheaper."""
-        duals = self._kept["duals"][self._kept.places(batch.rows)].numpy()
-        soft = soft_decisions(batch.predictions.detach(), prices, self.tau, constraints)
-        count = len(batch.rows) * constraints.groups
-        gradient = reactive_gradient(
-            constraints.problem, soft.numpy(), batch.labels.numpy(), duals, self.tau
-        )
-        value = -float((batch.labels * soft).sum()) / count
-        return attached(batch.predictions, value, torch.from_numpy(gradient / count))
 
     def start_epoch(self) -> None:
         """Count an epoch: by it duals grow old."""
@@ -182,8 +192,12 @@ class DualGuidedLoss(DecisionLoss):
         rows, duals, renewed = (state[name].cpu().clone() for name in ("rows", "duals", "renewed"))
         self._keep(rows, duals, renewed)
 
-    def _renew(self, batch: Batch) -> None:
-        """Solve what the batch has that is new, due or misled, each row once."""
+    def _renew(self, batch: Batch, values: Array) -> Array | None:
+        """Solve what the batch has that is new, due or misled, each row once.
+
+        ``values`` are its predictions by option. Return the batch's soft decisions at the new λ
+        if they come with it.
+        """
         rows, predictions = batch.rows, batch.predictions.detach()
         new = self._kept.missing(rows)
         if new and self.rule == "never":
@@ -191,10 +205,9 @@ class DualGuidedLoss(DecisionLoss):
         elif new:
             self.solve_duals(predictions[new], rows[new], purpose="refresh")
         if self.rule == "never" or len(new) == len(rows):
-            return
+            return None
         if self.rule == "newton":
-            self._track(rows, predictions)
-            return
+            return self._track(rows, values)
         wanting = self._wanting(rows, predictions)
         if new:
             wanting &= ~torch.isin(rows, rows[new])
@@ -202,6 +215,7 @@ class DualGuidedLoss(DecisionLoss):
             positions = wanting.nonzero().flatten()
             first = positions[first_positions(rows[positions].tolist())]
             self.solve_duals(predictions[first], rows[first], purpose="refresh")
+        return None
 
     def _wanting(self, rows: torch.Tensor, predictions: torch.Tensor) -> torch.Tensor:
         """(B,): which instances the rule wants renewed."""
@@ -210,7 +224,8 @@ class DualGuidedLoss(DecisionLoss):
         places = self._kept.places(rows)
         if self.rule != "auto":
             return self._kept["renewed"][places] <= self.epoch - int(self.rule)
-        constraints, prices = self.constraints.at(rows), self._kept["prices"][places]
+        constraints = self.constraints.at(rows)
+        prices = constraints.prices(self._kept["duals"][places])
         allowed = self.delta + rounding(constraints)
         if self.form == "reactive":
             soft = soft_decisions(predictions, prices, self.tau, constraints)
@@ -225,26 +240,27 @@ class DualGuidedLoss(DecisionLoss):
         misled = misled.where(~constraints.equality, spare.abs() > allowed)
         return misled.any(dim=1)
 
-    def _track(self, rows: torch.Tensor, predictions: torch.Tensor) -> None:
+    def _track(self, rows: torch.Tensor, values: Array) -> Array | None:
         """Follow λ of these rows by Newton steps; a row that comes twice counts once."""
         first = first_positions(rows.tolist())
+        all_differ = len(first) == len(rows)
+        at = rows if all_differ else rows[first]
         meter = self.solver.meter
         with meter.phase("refresh"):
-            at, start = rows[first], self._kept["duals"][self._kept.places(rows[first])]
             point = tracked_duals(
                 self.constraints.at(at).problem,
-                predictions[first].numpy(),
+                values if all_differ else values[first],
                 self.tau,
-                start.numpy(),
+                self._kept["duals"][self._kept.places(at)].numpy(),
                 self.newton_steps,
             )
             self._keep(at, torch.from_numpy(point.duals))
         meter.count("newton_steps", point.steps)
+        return point.x if all_differ else None
 
     def _keep(
         self, rows: torch.Tensor, duals: torch.Tensor, renewed: torch.Tensor | None = None
     ) -> None:
         if renewed is None:
             renewed = torch.full((len(rows),), self.epoch)
-        prices = self.constraints.prices(duals)
-        self._kept.put(rows, {"duals": duals, "prices": prices, "renewed": renewed})
+        self._kept.put(rows, {"duals": duals, "renewed": renewed})

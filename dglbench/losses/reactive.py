@@ -15,16 +15,12 @@ Brauer et al., A Sinkhorn-Newton Method, 2017, for the steps in λ.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-
 from dglbench.layers.dual_newton import DualPoint, follow, minimise
 from dglbench.layers.react import reacting_prices, reacting_rows
-from dglbench.layers.regularisers import Entropy, Regulariser, apply_response
+from dglbench.layers.regularisers import Entropy, Regulariser
 from dglbench.problem import Array, Mask, Problem
 
-__all__ = ["attached", "reactive_gradient", "reactive_worth", "smoothed_duals", "tracked_duals"]
+__all__ = ["reactive_worth", "smoothed_duals", "tracked_duals"]
 
 _ENTROPY: Regulariser = Entropy()
 
@@ -51,32 +47,3 @@ def reactive_worth(problem: Problem, soft: Array, labels: Array, duals: Array, t
     prices = reacting_prices(problem.structure, response, labels, reacting)
     worth: Array = labels - problem.structure.prices(prices)
     return worth
-
-
-def reactive_gradient(
-    problem: Problem, soft: Array, labels: Array, duals: Array, tau: float
-) -> Array:
-    """Return the gradient of −y·z(ŷ, λ(ŷ)) in ŷ, (B, G, S)."""
-    worth = reactive_worth(problem, soft, labels, duals, tau)
-    return -apply_response(_ENTROPY.response(soft, tau), worth)
-
-
-class _Attached(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        context: Any, predictions: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor
-    ) -> torch.Tensor:
-        context.save_for_backward(gradient)
-        return value
-
-    @staticmethod
-    def backward(context: Any, *outer: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        (gradient,) = context.saved_tensors
-        return outer[0] * gradient, None, None
-
-
-def attached(predictions: torch.Tensor, value: float, gradient: torch.Tensor) -> torch.Tensor:
-    """Return a scalar with a gradient that was worked out by hand."""
-    scalar = torch.tensor(value, dtype=predictions.dtype)
-    result: torch.Tensor = _Attached.apply(predictions, scalar, gradient)  # type: ignore[no-untyped-call]
-    return result

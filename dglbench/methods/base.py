@@ -23,8 +23,10 @@ from typing_extensions import Doc
 from dglbench.errors import SolverError
 from dglbench.methods.diagnostics import duals_row
 from dglbench.problem import Array, Problem
+from dglbench.streams import stream
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from dglbench.layers import MeteredLayer
@@ -162,6 +164,10 @@ def _predicted(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     return batch.parameters, batch.parameter_labels
 
 
+def _draws_of_seed_0(name: str) -> np.random.Generator:
+    return stream(0, name)
+
+
 @dataclass(frozen=True)
 class Training:
     """What a method is handed once, before training."""
@@ -176,6 +182,11 @@ class Training:
     """Times (``phase``) and counts (``count``) anything of the method's own."""
     layer: Callable[..., MeteredLayer]
     """``layer(name, **options)`` builds one of the method's `layers`, counted and timed."""
+    parameter_labels: torch.Tensor | None = None
+    """(K, …): p of every training instance, in the shape of the task's labels; None where they
+    are the values."""
+    draws: Callable[[str], np.random.Generator] = _draws_of_seed_0
+    """``draws(name)`` is the run's random stream of that name; all a method draws comes from it."""
 
 
 @dataclass(frozen=True)
@@ -205,12 +216,22 @@ class Snapshot:
     counted as ``evaluate``."""
     val_solver: EvaluationSolver
     """The same, for ``rows`` of validation instances."""
+    most: int | None = None
+    """How many instances of a split to solve for, the first ones; None for all."""
+    label_duals: Callable[[int], torch.Tensor] | None = None
+    """(count, M): duals of the first validation labels, solved once for all runs."""
+
+    def sample(self, instances: int) -> range:
+        """Return which instances of a split to solve for: all, unless they are very large."""
+        return range(instances if self.most is None else min(instances, self.most))
 
 
 class Method(ABC):
     """A way to train; subclasses are one short file each."""
 
     summary: ClassVar[str]
+    group: ClassVar[str] = "further methods"
+    """Under which heading ``dglbench list --methods`` shows it."""
     Options: ClassVar[type[Any]]
     """A frozen dataclass with at least ``lr``."""
     warm_starts: ClassVar[bool] = True

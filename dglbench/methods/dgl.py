@@ -44,6 +44,7 @@ class DglOptions:
 class _DualGuided(Method):
     """`dglbench.losses.dual_guided` on all training instances; variants say when λ is renewed."""
 
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = DglOptions
 
     def __init__(self, options: DglOptions) -> None:
@@ -86,8 +87,11 @@ class _DualGuided(Method):
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
         """Add Theorem 1's right-hand side to the health of the duals."""
         if snapshot.epoch == 0:
-            self._val_label_duals = snapshot.val_solver.duals(
-                snapshot.val_labels, rows=range(len(snapshot.val_labels))
+            rows = snapshot.sample(len(snapshot.val_labels))
+            self._val_label_duals = (
+                snapshot.label_duals(len(rows))
+                if snapshot.label_duals
+                else snapshot.val_solver.duals(snapshot.val_labels[: len(rows)], rows=rows)
             )
         bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
         return {**super().diagnostics(snapshot), "bound": bound}

@@ -37,6 +37,7 @@ class Qptl(Method):
     """
 
     summary: ClassVar[str] = "differentiates through a regularised program at every step"
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = QptlOptions
     layers: ClassVar[tuple[str, ...]] = ("cvxpylayers",)
 

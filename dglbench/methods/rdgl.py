@@ -43,6 +43,7 @@ class RdglOptions:
 class _Reactive(_DualGuided):
     """Prices react, and belong to the smoothed problem."""
 
+    group: ClassVar[str] = "prices that react"
     Options: ClassVar[type[Any]] = RdglOptions
     dual_rule: ClassVar[str | None] = "smoothed"
 
@@ -113,7 +114,7 @@ class RdglStep(_Reactive):
 class RdglNewtonOptions(RdglOptions):
     """Options of `RdglNewton`."""
 
-    steps: Annotated[int, Ge(1), Doc("Newton steps at every visit of an instance, at most")] = 2
+    steps: Annotated[int, Ge(1), Doc("Newton steps at every visit of an instance, at most")] = 1
 
 
 class RdglNewton(_Reactive):

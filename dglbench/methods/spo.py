@@ -32,24 +32,36 @@ class SpoPlus(Method):
     """
 
     summary: ClassVar[str] = "SPO+ surrogate; one solve per instance and step"
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = SpoOptions
 
     def __init__(self, options: SpoOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
-        from dglbench.losses.spo_plus import SPOPlus
-
         super().__init__(options)
-        self._loss = SPOPlus
+        self._loss = self._loss_class()
 
     def prepare(self, training: Training) -> None:
         """Solve every training instance with its true values."""
         import torch
 
         self._criterion = self._loss(
-            training.constraints.problem, oracle=self.options.oracle, solver=training.solver
+            training.constraints.problem,
+            oracle=self.options.oracle,
+            solver=training.solver,
+            **self._further(training),
         )
         self._criterion.solve_labels(training.labels, torch.arange(len(training.labels)))
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean SPO+ loss of the batch."""
-        return self._criterion.batch_loss(batch)
+        loss: torch.Tensor = self._criterion.batch_loss(batch)
+        return loss
+
+    def _loss_class(self) -> Any:
+        # Imported beforehand: what happens in `prepare` is on the clock.
+        from dglbench.losses.spo_plus import SPOPlus
+
+        return SPOPlus
+
+    def _further(self, training: Training) -> dict[str, Any]:
+        """Return what else the loss is built with."""
+        return {}

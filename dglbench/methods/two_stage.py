@@ -27,6 +27,7 @@ class TwoStage(Method):
     """
 
     summary: ClassVar[str] = "mean squared error; no solver in training"
+    group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = TwoStageOptions
     warm_starts: ClassVar[bool] = False  # it is what warm starts are made of
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import Doc
 
+from dglbench.plugins import AFTER
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Difference, Pairs
 from dglbench.report.palette import style
@@ -39,6 +40,9 @@ __all__ = [
     "names",
     "sizes_words",
 ]
+
+_PATTERNS = {"dgl-*": "DGL", "qptl-after-dgl-*": "QPTL after a short DGL phase"}
+"""What families are called."""
 
 Outcome = Literal["holds", "fails", "open", "absent"]
 
@@ -75,7 +79,7 @@ class Evidence:
             {
                 run.state
                 for run in self.report.runs
-                if run.unit.key == unit.key and fnmatch.fnmatchcase(run.method, method)
+                if run.unit.key == unit.key and _fits(run.method, method)
             }
         )
         if states:
@@ -89,8 +93,13 @@ def matching_runs(evidence: Evidence, unit: Unit, patterns: Sequence[str]) -> li
     return [
         run
         for run in evidence.report.chosen_runs(unit)
-        if any(fnmatch.fnmatchcase(run.method, pattern) for pattern in patterns)
+        if any(_fits(run.method, pattern) for pattern in patterns)
     ]
+
+
+def _fits(method: str, pattern: str) -> bool:
+    """Say whether a pattern means a method; with a lead-in it is another, meant only by name."""
+    return fnmatch.fnmatchcase(method, pattern) and (AFTER in pattern or AFTER not in method)
 
 
 def most(outcomes: Sequence[bool]) -> bool:
@@ -135,7 +144,8 @@ class Lowest(SettingCheck):
         run = evidence.run(unit, self.method)
         if run is None:
             return evidence.missing(unit, self.method)
-        others = [other for other in evidence.report.chosen_runs(unit) if other is not run]
+        chosen = evidence.report.chosen_runs(unit)
+        others = [run_ for run_ in chosen if run_ is not run and AFTER not in run_.method]
         if not others:
             return Finding(title(unit), "absent", "nothing to compare with was run")
         rival = min(others, key=lambda other: other.test_regret)
@@ -191,6 +201,42 @@ class Improves(SettingCheck):
         return Finding(title(unit), outcome, words, numbers)
 
 
+@dataclass(frozen=True)
+class NotWorse(SettingCheck):
+    """One of ``methods`` has no higher test regret than ``against`` beyond the interval."""
+
+    methods: Annotated[tuple[str, ...], Doc("the methods, the best of which is meant")]
+    against: Annotated[str, Doc("the method that it matches")]
+
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        return (
+            f"the one of {names(self.methods)} with the least test regret is not above "
+            f"{name(self.against)}'s, by the 95 % interval of the difference on the same test "
+            "instances."
+        )
+
+    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
+        base = evidence.run(unit, self.against)
+        if base is None:
+            return evidence.missing(unit, self.against)
+        runs = matching_runs(evidence, unit, self.methods)
+        if not runs:
+            return evidence.missing(unit, self.methods[0])
+        run = min(runs, key=lambda one: one.test_regret)
+        difference = evidence.pairs.difference(run, base)
+        words = (
+            f"{name(run.method)} {percent(run.test_regret)}, {name(self.against)} "
+            f"{percent(base.test_regret)}{_difference(difference)}"
+        )
+        outcome: Outcome = "open"
+        if difference:
+            outcome = "fails" if difference.verdict == "higher" else "holds"
+        numbers = {run.method: run.test_regret, self.against: base.test_regret}
+        return Finding(title(unit), outcome, words, numbers)
+
+
 def large(unit: Unit, sizes: Mapping[str, int]) -> bool:
     """Say whether a unit is of a size that counts; without ``sizes`` all are."""
     return not sizes or (unit.task in sizes and unit.n >= sizes[unit.task])
@@ -198,7 +244,7 @@ def large(unit: Unit, sizes: Mapping[str, int]) -> bool:
 
 def name(method: str) -> str:
     """Return what a method, or a pattern for a family, is called."""
-    return "DGL" if method == "dgl-*" else style(method).label
+    return _PATTERNS.get(method) or style(method).label
 
 
 def names(methods: Sequence[str]) -> str:

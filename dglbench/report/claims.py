@@ -22,8 +22,8 @@ from typing import Any, Literal, Protocol
 
 from dglbench import options
 from dglbench.errors import OptionError, ReportError
-from dglbench.report.checks import Evidence, Finding, Improves, Lowest
-from dglbench.report.speed_checks import Cost, EpochRatio, Sooner
+from dglbench.report.checks import Evidence, Finding, Improves, Lowest, NotWorse
+from dglbench.report.speed_checks import Cost, EpochRatio, LeadInPays, Sooner
 from dglbench.report.trends import SeedsAgree, Widens
 
 __all__ = ["KINDS", "Claim", "Judged", "judge", "read_claims"]
@@ -47,12 +47,14 @@ KINDS: dict[str, type[Any]] = {
     "lowest": Lowest,
     "cost": Cost,
     "epoch-ratio": EpochRatio,
+    "lead-in-pays": LeadInPays,
     "improves": Improves,
+    "not-worse": NotWorse,
     "widens": Widens,
     "seeds-agree": SeedsAgree,
 }
 
-_TEXTS = ("id", "statement", "source", "reading")
+_TEXTS = ("id", "statement", "source", "reading", "origin")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Claim:
     """How the statement was made precise."""
     share: float
     check: Check
+    origin: str = "paper"
+    """Who says so: ``paper``, ``dglbench``, or ``own`` for a user's file that names no other."""
 
 
 @dataclass(frozen=True)
@@ -184,4 +188,5 @@ def _claim(entry: Mapping[str, Any], name: str) -> Claim:
     except OptionError as error:
         raise ReportError(str(error)) from error
     texts = {key: str(entry.get(key, "")) for key in _TEXTS}
+    texts["origin"] = texts["origin"] or ("paper" if name == "claims.toml" else "own")
     return Claim(**texts, share=float(share), check=check)

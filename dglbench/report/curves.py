@@ -22,7 +22,9 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
 
     Columns: run_id, setting, task, n, seed, method, epoch, elapsed_s, solves (all
     solver calls so far, set-up included), val_regret, test_regret, best_epoch (of
-    the lowest validation regret so far), best_test_regret (test regret there).
+    the lowest validation regret so far), best_test_regret (test regret there). Epochs
+    of a lead-in (below 0) and what they end with are never the best: until the run's own
+    epochs come, the start is held.
     """
     wanted = report.chosen_runs() if runs is None else list(runs)
     names = ["run_id", "setting", "task", "n", "seed", "method"]
@@ -44,7 +46,10 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
         .sort("run_id", "epoch")
         .select("run_id", "epoch", solves=solved.cum_sum().over("run_id"))
     )
-    better = improving("val_regret", of="run_id")
+    first = pl.col("epoch").min().over("run_id")
+    leading = (first < 0) & (pl.col("epoch") <= 0)
+    wide = wide.with_columns(selectable=pl.when(~leading).then("val_regret"))
+    better = improving("selectable", of="run_id") | (leading & (pl.col("epoch") == first))
 
     def of_the_best(column: str) -> pl.Expr:
         return pl.when(better).then(pl.col(column)).forward_fill().over("run_id")

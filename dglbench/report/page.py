@@ -29,7 +29,7 @@ from dglbench.report.machines import machines
 from dglbench.report.outline import outline
 from dglbench.report.pairwise import pairwise
 from dglbench.report.palette import on_dark, style
-from dglbench.report.pictures import csv_link, pictures
+from dglbench.report.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
 from dglbench.report.profiles import anytime, profile
 from dglbench.report.ranks import ranking, ranks
 from dglbench.report.resources import resources
@@ -111,7 +111,13 @@ def build(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["csv"] = lambda sheet: csv_link(tables.render(sheet, "csv"))
+    environment.filters["pack"] = pack
+    whole: dict[str, Sheet] = {"pairwise": pairwise(report)}  # what the page shortens
+
+    def as_csv(sheet: Sheet) -> str:
+        return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
+
+    environment.filters["csv"] = as_csv
     return environment.get_template("page.html").render(
         version=__version__,
         title=title or f"dglbench: {report.folder.resolve().name}",
@@ -126,13 +132,22 @@ def build(
         leaderboard=leaderboard(report, board),
         scale=_scales(report, board),
         look=style,
+        swatches={name: f"m{at}" for at, name in enumerate(_named(report))},
+        first_shown=_first_shown(report),
+        packed=PACKED,
+        long_text=LONG_TEXT,
         on_dark=on_dark,
         pictures=drawn,
         undrawn=undrawn,
         beside={name: [beside[each] for each in names] for name, names in _BESIDE.items()},
         judged=judged,
         verdicts=Counter(item.verdict for item in judged),
-        tables=[pairwise(report), selected(report), budget(report), resources(report)],
+        tables=[
+            _against_the_best(whole["pairwise"]),
+            selected(report),
+            budget(report),
+            resources(report),
+        ],
         machines=machines(report.runs),
         lost=[run for run in report.runs if run.state != "done"],
         unreadable=report.unreadable,
@@ -171,6 +186,35 @@ def _scales(
             low, high = min(ends), max(ends)
             scales[words_for(unit)] = (low, high) if high > low else (low - 1, high + 1)
     return scales
+
+
+def _named(report: Report) -> list[str]:
+    """Return every method the page names, finished or not."""
+    return list(dict.fromkeys([*report.methods, *(run.method for run in report.runs)]))
+
+
+def _first_shown(report: Report) -> set[str]:
+    """Return the methods that the chart shows before the reader chooses."""
+    from dglbench.report.figures.choice import best_of_each_family, is_crowded
+    from dglbench.report.figures.layout import FREE
+
+    crowded = is_crowded(report, FREE)
+    return best_of_each_family(report, report.units) if crowded else set(report.methods)
+
+
+def _against_the_best(sheet: Sheet) -> Sheet:
+    """Keep, of too many pairs, those with the method of the lowest regret in the setting."""
+    if len(sheet.rows) <= _MOST_ROWS:
+        return sheet
+    first: dict[Any, Any] = {}
+    for row in sheet.rows:  # pairs come with the lowest regret first
+        first.setdefault(row[0].value, row[1].value)
+    kept = tuple(row for row in sheet.rows if row[1].value == first[row[0].value])
+    note = (
+        "Shown are the pairs with the lowest test regret of each setting; "
+        f"{len(sheet.rows) - len(kept):,} further pairs are in the CSV."
+    )
+    return dataclasses.replace(sheet, rows=kept, notes=(*sheet.notes, note))
 
 
 def _shortened(sheet: Sheet) -> Sheet:

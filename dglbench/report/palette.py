@@ -4,8 +4,12 @@ Baselines are black, vermilion and purple; the DGL family goes from navy over
 blue and cyan to green, darker the more often duals are renewed, with the
 rule-based variant in violet. Hues stay apart for colour-blind readers, and
 every method also has a marker of its own, so that nothing is lost in greyscale.
-A method from a plugin gets a look that depends on its name alone: it never
-changes with the company it is in.
+
+What stands before the first hyphen of a name is its family (``spo`` of
+``spo-dual``), whoever wrote it: variants share a hue and differ by its shade and
+by marker. A look depends on the name alone: it never changes with the company.
+A method that needs a look of its own gets a line in ``_FIXED``, a family one in
+``_FAMILIES``.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
+
+from dglbench.plugins import AFTER
 
 __all__ = [
     "PHASE_COLOURS",
@@ -43,6 +49,11 @@ _FIXED = {
     "spo": Style("SPO+", "#D55E00", "^"),
     "qptl": Style("QPTL", "#AA3377", "s"),
     "dgl-auto": Style("DGL-auto", "#7A5BD0", "*"),
+    "fenchel-young": Style("Fenchel–Young", "#8C6D00", "p"),
+    "spo-smoothed": Style("SPO+ smoothed", "#B5445A", "<"),
+    "spo-cached": Style("SPO+ cached", "#A65628", ">"),
+    "lodl": Style("LODL", "#3F7D20", "H"),
+    "lava": Style("LAVA", "#66788A", "d"),
 }
 _DGL_STOPS = (
     (0.0, (0x0A, 0x2A, 0x78)),
@@ -54,9 +65,29 @@ _DGL_STOPS = (
 _DGL_SHAPES = {"none": "X", "1": "D", "5": "v", "20": "P"}
 _DGL_FURTHER_SHAPES = "<>hd8"
 
-# For methods of plugins: dark enough for text on white, away from the blues.
+
+class _Family(NamedTuple):
+    """What the variants of a method share."""
+
+    label: str
+    """Written before the variant's name."""
+    dark: str
+    light: str
+
+
+_FAMILIES = {
+    "spo": _Family("SPO+ ", "#8A2F00", "#EE7F32"),
+    "qptl": _Family("QPTL-", "#66184A", "#D0689F"),
+    "rdgl": _Family("RDGL-", "#5A3A00", "#B98A00"),
+    "pyepo": _Family("PyEPO ", "#33475B", "#8296AA"),
+}
+# Middles of further families: dark enough for text on white, away from the blues.
 _FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#DB6096", "#66788A")
 _FURTHER_SHAPES = "pH<>d8"
+_VARIANT_SHAPES = "^vsDPX<>pHd8ho"
+_SHADES = 5
+_ORDER = ("two-stage", "spo", "qptl", "dgl", "rdgl")
+"""Families in the order of legends and tables; others follow by name."""
 
 PHASE_COLOURS = {
     "predict": "#DADADA",
@@ -74,17 +105,34 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
+    own, after, lead_in = method.partition(AFTER)
+    first, _, epochs = lead_in.rpartition("-")
+    if after and first:
+        label = f"{style(own).label} after {style(first).label}×{epochs}"
+        return Style(label, style(own).colour, _pick(_VARIANT_SHAPES, method))
     if is_dgl(method):
         name = method.removeprefix("dgl-")
         period = refresh_period(method)
         shape = _DGL_SHAPES.get(name) or _pick(_DGL_FURTHER_SHAPES, name)
         return Style(f"DGL-{name}", _dgl_shade(period), shape)
-    return Style(method, _pick(_FURTHER_COLOURS, method), _pick(_FURTHER_SHAPES, method + "·"))
+    kin, _, variant = method.partition("-")
+    if kin in _FAMILIES and variant:
+        look = _FAMILIES[kin]
+        shape = _DGL_SHAPES.get(variant) or _pick(_VARIANT_SHAPES, variant)
+        written = variant.upper() if kin == "pyepo" and variant != "spo" else variant
+        label = look.label + ("SPO+" if written == "spo" else written)
+        shade = _mix(look.dark, look.light, _place(variant))
+        return Style(label, shade, "*" if variant == "auto" else shape)
+    colour = _pick(_FURTHER_COLOURS, kin)
+    shapes = _VARIANT_SHAPES if variant else _FURTHER_SHAPES
+    if variant:
+        colour = _mix(_mix(colour, "#000000", 0.3), colour, _place(variant))
+    return Style(method, colour, _pick(shapes, method + "·"))
 
 
 def family(method: str) -> str:
     """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``."""
-    return method if method in _FIXED and not is_dgl(method) else method.partition("-")[0]
+    return method if method == "two-stage" else method.partition("-")[0]
 
 
 def on_dark(colour: str) -> str:
@@ -109,23 +157,46 @@ def is_dgl(method: str) -> bool:
 
 def refresh_period(method: str) -> float | None:
     """Return U of ``dgl-U``, infinity for ``dgl-none``, None where there is no fixed period."""
-    name = method.removeprefix("dgl-")
-    if method == name:
-        return None
-    if name == "none":
-        return math.inf
-    return float(name) if name.isdecimal() and int(name) > 0 else None
+    kin, _, variant = method.partition("-")
+    return _period(variant) if kin == "dgl" else None
 
 
 def method_order(method: str) -> tuple[float, float, str]:
-    """Sort baselines first, then DGL from no refresh to every epoch, then plugins by name."""
-    baselines = ("two-stage", "spo", "qptl")
-    if method in baselines:
-        return baselines.index(method), 0.0, method
-    period = refresh_period(method)
+    """Sort baselines first, then DGL from no refresh to every epoch, then others by name.
+
+    Families stay together, each led by the method that bears its name.
+    """
+    if AFTER in method:  # right behind the method itself
+        return (*method_order(method.partition(AFTER)[0])[:2], method)
+    kin = family(method)
+    if kin not in _ORDER:
+        return len(_ORDER), 0.0, method
+    period = _period(method.partition("-")[2])
+    return _ORDER.index(kin), 0.0 if method == kin else 1.0 if period is None else -period, method
+
+
+def _period(variant: str) -> float | None:
+    if variant == "none":
+        return math.inf
+    return float(variant) if variant.isdecimal() and int(variant) > 0 else None
+
+
+def _place(variant: str) -> float:
+    """Return where in its family's shades a variant stands, from dark to light."""
+    period = _period(variant)
     if period is not None:
-        return 10, -period, method
-    return (11 if method == "dgl-auto" else 20), 0.0, method
+        return min(math.log10(period) / 2, 1.0)
+    if variant == "auto":
+        return 0.75
+    return zlib.crc32(variant.encode()) % _SHADES / (_SHADES - 1)
+
+
+def _mix(one: str, other: str, share: float) -> str:
+    channels = (
+        round((1 - share) * int(one[at : at + 2], 16) + share * int(other[at : at + 2], 16))
+        for at in (1, 3, 5)
+    )
+    return "#" + "".join(f"{channel:02X}" for channel in channels)
 
 
 def _dgl_shade(period: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import re
 import tempfile
 from collections.abc import Callable
@@ -14,8 +15,23 @@ from dglbench.errors import ReportError
 from dglbench.report.load import Report
 from dglbench.report.palette import on_dark
 
-__all__ = ["Picture", "csv_link", "pictures", "small", "with_dark_colours"]
+__all__ = [
+    "LONG_TEXT",
+    "PACKED",
+    "Picture",
+    "csv_link",
+    "pack",
+    "pictures",
+    "small",
+    "with_dark_colours",
+]
 
+PACKED = "data:application/gzip;base64,"
+LONG_TEXT = 150_000
+"""From so many characters on, a figure or the chart's data is packed: some pages need to be."""
+_LONG_LINK = 40_000
+_LONG_LINE = 400
+"""Characters of a path from which on a tenth of a point is as fine as anyone sees."""
 _PX_PER_PT = 4 / 3
 _DARK_PAPER = "#1D2024"  # the page's --card
 
@@ -28,6 +44,8 @@ class Picture(NamedTuple):
     caption: str
     svg: str
     """Base64: an image cannot run scripts, so nothing in the logs can either."""
+    packed: bool
+    """Whether it is long and therefore compressed; the page's script unpacks it."""
     csv: str
     """A ``data:`` link, or one to the figure that has the same data; empty where none is drawn."""
     width_px: int
@@ -61,14 +79,27 @@ def pictures(
         same = next((other for other, known in seen.items() if known == csv), None)
         link = f"#figure-{same}" if csv and same else csv and csv_link(csv)
         seen[name] = csv
-        encoded = base64.b64encode(svg.encode()).decode()
-        drawn.append(Picture(name, figure.title, figure.caption, encoded, link, _width_px(svg)))
+        packed = len(svg) > LONG_TEXT
+        encoded = pack(svg) if packed else base64.b64encode(svg.encode()).decode()
+        words = figure.title, figure.caption
+        drawn.append(Picture(name, *words, encoded, packed, link, _width_px(svg)))
     return drawn, undrawn
 
 
 def csv_link(csv: str) -> str:
-    """Return a table as a link that holds it; a quarter smaller than base64 would make it."""
-    return "data:text/csv;charset=utf-8," + quote(csv, safe=",-._~/:;()+*")
+    """Return a table as a link that holds it: as it is, or packed if it is long.
+
+    The page unpacks it on a click; without scripts it is a ``.csv.gz``.
+    """
+    plain = "data:text/csv;charset=utf-8," + quote(csv, safe=",-._~/:;()+*")
+    if len(plain) <= _LONG_LINK:
+        return plain
+    return PACKED + pack(csv)
+
+
+def pack(text: str) -> str:
+    """Compress a long text, the same bytes each time, as base64."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def small(svg: str) -> str:
@@ -83,7 +114,8 @@ def small(svg: str) -> str:
 
 def _rounded(found: re.Match[str]) -> str:
     flat = re.sub(r"\s+", " ", found[0]).replace(' "', '"')
-    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", flat)
+    digits = 1 if len(flat) > _LONG_LINE else 2
+    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.{digits}f}", flat)
 
 
 def with_dark_colours(svg: str) -> str:

@@ -24,7 +24,7 @@ from dglbench.report.time_to_regret import NEAR, Speedup
 from dglbench.report.titles import title
 from dglbench.words import percent, ratio, seconds
 
-__all__ = ["Cost", "EpochRatio", "Sooner"]
+__all__ = ["Cost", "EpochRatio", "LeadInPays", "Sooner"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,47 @@ class Cost(SettingCheck):
         if run.test_regret >= rival.test_regret:
             outcome, words = "open", f"{words}, but there is no edge to pay for"
         return Finding(title(unit), outcome, words, {"ratio": own / level})
+
+
+@dataclass(frozen=True)
+class LeadInPays(SettingCheck):
+    """One of ``methods`` has the regret of ``against`` sooner, and ends no higher."""
+
+    methods: Annotated[tuple[str, ...], Doc("methods with a lead-in, such as qptl-after-dgl-*")]
+    against: Annotated[str, Doc("the same method without one")]
+
+    @property
+    def rule(self) -> str:
+        """What must be true in a setting."""
+        other = name(self.against)
+        return (
+            f"{names(self.methods)} has {other}'s final test regret sooner than {other} itself, "
+            "the lead-in's seconds included, and its own final test regret is not above "
+            f"{other}'s, by the 95 % interval of the difference on the same test instances."
+        )
+
+    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
+        base = evidence.run(unit, self.against)
+        if base is None:
+            return evidence.missing(unit, self.against)
+        runs = matching_runs(evidence, unit, self.methods)
+        if not runs:
+            return evidence.missing(unit, self.methods[0])
+        found: list[Outcome] = []
+        words = []
+        for run in runs:
+            speedup = evidence.reach.speedup(run, base)
+            difference = evidence.pairs.difference(run, base)
+            words.append(f"{name(run.method)} {percent(run.test_regret)}, {_speedup(speedup)}")
+            if difference is None or speedup.why in ("clock", "start"):
+                found.append("open")
+            else:
+                sooner = speedup.times is not None and speedup.times > 1
+                found.append("holds" if sooner and difference.verdict != "higher" else "fails")
+        outcome: Outcome = "holds" if "holds" in found else "open" if "open" in found else "fails"
+        text = f"{name(self.against)} {percent(base.test_regret)}; {'; '.join(words)}"
+        numbers = {run.method: run.test_regret for run in runs}
+        return Finding(title(unit), outcome, text, {self.against: base.test_regret, **numbers})
 
 
 @dataclass(frozen=True)

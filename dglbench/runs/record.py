@@ -58,6 +58,8 @@ class Identity:
     """Content hash of the data; None for bundled generators, which settings and seed decide."""
     train_seed: int = 0
     """Which initial weights and batches; 0 is what runs had before it could be chosen."""
+    lead_in: Mapping[str, Any] | None = None
+    """Method, epochs and options of what was trained first; None without a lead-in."""
     format: int = FORMAT_VERSION
 
     @property
@@ -71,6 +73,8 @@ class Identity:
         document = asdict(self)
         if not self.train_seed:  # so that runs from before there were any keep their ids
             del document["train_seed"]
+        if self.lead_in is None:
+            del document["lead_in"]
         return f"{self.setting}-s{self.seed}-{self.method}-{digest(document)}"
 
     @cached_property
@@ -165,6 +169,10 @@ class Summary:
     setup_s: float | None = None
     warm_start: WarmStartSummary | None = None
     selected: Selected | None = None
+    outside_s: float | None = None
+    """Wall seconds outside training: evaluating and logging; the shared warm start is apart."""
+    peak_memory_mb: float | None = None
+    """Most memory the process held during the run, the dataset and libraries included."""
 
     @property
     def training_solves(self) -> int:

@@ -38,7 +38,7 @@ def _schema(*fields: tuple[str, pa.DataType, str]) -> pa.Schema:
 
 
 TIMING = _schema(
-    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
+    ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …; below 0 a lead-in"),
     (
         "loss",
         pa.float64(),
@@ -100,6 +100,15 @@ BOUND = _schema(
         "bound",
         pa.float64(),
         "loss_gap + margin_predicted + margin_true: Theorem 1's right-hand side",
+    ),
+    ("error_term", pa.float64(), "√(2G)·‖y - ŷ‖, first term of Theorem 2"),
+    ("adjusted_gap", pa.float64(), "h†·(z† - z̃), h† = y - Aᵀλ at λ optimal for ŷ"),
+    ("correction", pa.float64(), "‖y - ŷ‖·‖z* - z̃‖, which Theorem 2 puts into its O(τ)"),
+    ("error_bound", pa.float64(), "error_term + adjusted_gap + correction: Theorem 2"),
+    (
+        "share_above_error_bound",
+        pa.float64(),
+        "share of instances whose regret is above it; 0 where the relaxation is integral",
     ),
 )
 

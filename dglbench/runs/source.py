@@ -9,6 +9,7 @@ their versions instead (`dglbench.runs.provenance`).
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import sys
@@ -68,7 +69,7 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
     """Return every module that a module may import, and every name that may be one."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
-    for node in _executed(_parse(path.read_bytes())):
+    for node in _executed(_parsed(path)):
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -78,18 +79,14 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
     return tuple(name for name in found if name)
 
 
-def _parse(source: bytes) -> ast.AST:
-    """Parse a module, again if another thread was parsing at the same moment.
-
-    Python 3.11 counts the depth of all threads in one place and then takes a good tree for a
-    bad one: https://github.com/python/cpython/issues/106905.
+def _parsed(path: Path) -> ast.AST:
+    """Parse a file; again if another thread was parsing too, which CPython 3.11 mistakes for an
+    error of its own ("AST constructor recursion depth mismatch").
     """
     for _ in range(9):
-        try:
-            return ast.parse(source)
-        except SystemError:
-            continue
-    return ast.parse(source)
+        with contextlib.suppress(SystemError):
+            return ast.parse(path.read_bytes())
+    return ast.parse(path.read_bytes())
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

@@ -119,6 +119,7 @@ def clean_partial(out: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
     atomic.clean(out)
     atomic.clean(out / "warm-starts")
+    atomic.clean(out / "evaluation")
 
 
 def is_run(folder: Path) -> bool:

@@ -55,6 +55,9 @@ class Solver(SolverFamily):
 
     family: ClassVar[str]
     """The name of the family it belongs to."""
+    tolerance: ClassVar[float] = 0.0
+    """How far off the value of `relax`, the bound of `duals` and their rows may be, as a share of
+    the largest value (of b for rows) times the groups; 0 but for rounding in an exact solver."""
 
     @classmethod
     def refuses(cls, problem: Problem) -> str | None:
@@ -85,7 +88,7 @@ class Solver(SolverFamily):
     @overload
     def relax(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor: ...
     def relax(self, values: Any, rows: Any = None) -> Any:
-        """Return an optimum of the LP relaxation (a vertex)."""
+        """Return an optimum of the LP relaxation, a vertex unless the solver says otherwise."""
         return self._answer(self._relax, values, rows)
 
     @overload

@@ -14,15 +14,16 @@ import numpy.typing as npt
 from dglbench.errors import ProblemError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
+from dglbench.solvers.knapsack_core import Core
 from dglbench.solvers.ortools import OrtoolsSolver
 from dglbench.solvers.ortools_integer import integer_knapsack, take_weights
 
 __all__ = ["BatchedKnapsack"]
 
-# Bytes of the table of choices in one chunk; beyond the larger one for a single instance,
-# branch and bound answers instead.
+# Bytes of the table of choices in one chunk; beyond the smaller number for a single instance,
+# choosing among the few items in doubt is faster.
 CHUNK_BYTES = 2**23
-MOST_BYTES = 2**28
+MOST_BYTES = 30_000
 
 
 class Ranking(NamedTuple):
@@ -42,10 +43,11 @@ class BatchedKnapsack(Solver):
 
         best[i, c] = max(best[i-1, c], best[i-1, c - w_i] + v_i),
 
-    in units of the weights' common divisor; problems with other weights, or with tables beyond
-    256 MB an instance, go to `OrtoolsSolver` (one solve an instance). Items without a gain are
-    left. All steps are elementwise over instances or along one instance's items, so an answer
-    has the same bits alone, in any batch and in any order.
+    in units of the weights' common divisor. Where that table has more than 30,000 entries, each
+    instance alone chooses among the few items in doubt (`dglbench.solvers.knapsack_core`);
+    problems with fractional or huge weights go to `OrtoolsSolver` (one solve an instance).
+    Items without a gain are left. All steps are elementwise over instances or along one
+    instance's items, so an answer has the same bits alone, in any batch and in any order.
 
     The dual rule is ``centre``: λ is the ratio of the item taken in part. If none is, every λ
     from the best ratio left out (at least 0) to the worst ratio taken is optimal, and the
@@ -75,6 +77,8 @@ class BatchedKnapsack(Solver):
         # Stands in for the weights where they divide: 0/0 must not come up.
         self._divisor = np.where(self._weightless, 1.0, self._weights)
         self._units = integer_knapsack(problem)
+        if self._units is not None and not (self._table_fits or Core.fits(self._units[0])):
+            self._units = None  # too fine for dynamic programming
 
     @cached_property
     def _fallback(self) -> OrtoolsSolver:
@@ -116,21 +120,34 @@ class BatchedKnapsack(Solver):
 
     def decision_error(self, values: Array) -> Array:
         """(K,): 0 for dynamic programming, OR-Tools' where that decides."""
-        return np.zeros(len(values)) if self._table_fits else self._fallback.decision_error(values)
+        if self._units is None:
+            return self._fallback.decision_error(values)
+        if self._table_fits:
+            return np.zeros(len(values))
+        largest: Array = np.abs(values[:, :, 0] - values[:, :, 1]).max(axis=1)
+        return self._core.error * largest
+
+    @cached_property
+    def _core(self) -> Core:
+        if self._units is None:
+            raise ProblemError("the weights of this knapsack are not integer.")
+        return Core(self._units[0])
 
     @cached_property
     def _table_fits(self) -> bool:
-        """Whether the weights are integers and one instance's table of choices is small enough."""
+        """Whether the weights are whole and one instance's table of choices is small enough."""
         if self._units is None:
             return False
         return self.problem.groups * (int(self._units[1].max()) + 1) <= MOST_BYTES
 
     def _decide(self, values: Array, at: Problem) -> Array:
-        if self._units is None or not self._table_fits:
+        if self._units is None:
             return self._fallback._decide(values, at)
         weights, most = self._units[0], int(self._units[1].max())
         gain = self._gain(values, at)
         capacities = self._capacities(at, len(gain))
+        if not self._table_fits:
+            return _both_options(self._core.choose(gain, capacities).astype(np.float64))
         step = max(1, CHUNK_BYTES // (at.groups * (most + 1)))
         take = np.empty(gain.shape, dtype=bool)
         for start in range(0, len(gain), step):

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from dglbench.problem import Array, Mask
 
-__all__ = ["Indices", "Matching", "head_count", "match"]
+__all__ = ["Indices", "Matching", "gaps_of", "head_count", "match"]
 
 Indices = npt.NDArray[np.intp]
 
 # Price sweeps before shortest paths take over; more no longer lower the number of paths much.
-SWEEPS = 4
+SWEEPS = 8
 
 
 class Matching(NamedTuple):
@@ -46,11 +46,15 @@ def match(utilities: Array, rooms: Indices) -> Matching:
     tied = np.flatnonzero(unfilled.any(axis=1))
     prices[tied] = 0.0
     place[tied] = _best_at(utilities[tied], prices[tied])
-    pairs = np.indices((len(place), locations)).reshape(2, -1)
-    gaps = _gaps_from(utilities, place, *pairs).reshape(len(place), locations, locations)
-    found = Matching(place, prices, gaps)
+    found = Matching(place, prices, gaps_of(utilities, place, locations))
     _relocate(utilities, rooms, found)
     return found
+
+
+def gaps_of(utilities: Array, place: Indices, locations: int) -> Array:
+    """Return c[j, k] for all pairs of locations, as (K, L, L)."""
+    pairs = np.indices((len(place), locations)).reshape(2, -1)
+    return _gaps_from(utilities, place, *pairs).reshape(len(place), locations, locations)
 
 
 def head_count(place: Indices, locations: int) -> Indices:

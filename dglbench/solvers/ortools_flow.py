@@ -17,12 +17,12 @@ from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.ortools_integer import IntegerRule, rounding_share, to_integers
 from dglbench.structure import Paths
 
-__all__ = ["FlowRule", "PathRule"]
+__all__ = ["FlowRule", "PathRule", "flows", "largest_cost"]
 
 Integers = npt.NDArray[np.int64]
 
 
-def _largest_cost(nodes: int) -> float:
+def largest_cost(nodes: int) -> float:
     """The solver multiplies costs by the number of nodes, and adds them up along paths."""
     return float(2.0 ** (61 - 2 * int(np.ceil(np.log2(nodes + 1)))))
 
@@ -34,7 +34,7 @@ def _network() -> Any:
     return min_cost_flow.SimpleMinCostFlow
 
 
-def _flows(
+def flows(
     tails: Any,
     heads: Any,
     room: Integers,
@@ -83,7 +83,7 @@ class FlowRule(IntegerRule):
         self._tails = np.concatenate([individual, places]).astype(np.int32)
         self._heads = np.concatenate([groups + location, np.full(options, sink)]).astype(np.int32)
         self._arcs = np.arange(len(individual), dtype=np.int32)
-        self._largest_cost = _largest_cost(sink + 1)
+        self._largest_cost = largest_cost(sink + 1)
         self.error = rounding_share(groups, self._largest_cost)
         self._limits: _Limits | None = None
 
@@ -101,7 +101,7 @@ class FlowRule(IntegerRule):
         loss = (best - values).take(self._places) * limits.exists
         costs = np.zeros(len(self._tails), dtype=np.int64)
         costs[: len(loss)] = to_integers(loss, self._largest_cost)
-        flow, status = _flows(
+        flow, status = flows(
             self._tails, self._heads, limits.room, costs, limits.nodes, limits.supplies, self._arcs
         )
         if flow is None:
@@ -155,7 +155,7 @@ class PathRule(IntegerRule):
         self._ends = np.array([paths.source, nodes + paths.sink], dtype=np.int32)
         self._supplies = np.array([1, -1], dtype=np.int64)
         self._wanted = np.arange(len(self._edges), dtype=np.int32)
-        self._largest_cost = _largest_cost(2 * nodes)
+        self._largest_cost = largest_cost(2 * nodes)
         # Costs are scaled by the largest |value|, at most twice the largest difference.
         self.error = 2.0 * rounding_share(2 * nodes, self._largest_cost)
 
@@ -175,7 +175,7 @@ class PathRule(IntegerRule):
         costs = to_integers(np.concatenate([-values.ravel()[option], visits]), self._largest_cost)
         room = np.ones(len(costs), dtype=np.int64)
         room[: len(option)] = mask.ravel()[option]
-        flow, status = _flows(
+        flow, status = flows(
             self._tails, self._heads, room, costs, self._ends, self._supplies, self._wanted
         )
         if flow is None:

@@ -19,6 +19,7 @@ from dglbench.problem_checks import allowance
 from dglbench.structure import TakeLeave
 
 __all__ = [
+    "MOST_UNITS",
     "IntegerRule",
     "KnapsackRule",
     "capacity_units",

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Structure", "sparse_to_torch", "with_zero_column"]
+from dglbench.structure.band import Band
+
+__all__ = ["Array", "Structure", "options_first", "sparse_to_torch", "with_zero_column"]
 
 Array = npt.NDArray[np.float64]
 
@@ -53,16 +55,23 @@ class Structure(ABC):
     def prices(self, duals: Any) -> Any:
         """Aᵀλ for duals (K, M), as (K, G, S): what each option costs at those prices."""
 
+    @cached_property
+    def steepest_price(self) -> float:
+        """The most that any option's price changes when no multiplier changes by more than 1."""
+        return float(abs(self.matrix).sum(axis=0).max(initial=0.0))
+
     @overload
-    def curvature(self, soft: Array, weight: Array | None = None) -> Array: ...
+    def curvature(self, soft: Array, weight: Array | float | None = None) -> Array: ...
     @overload
     def curvature(self, soft: Any, weight: Any = None) -> Any: ...
     def curvature(self, soft: Any, weight: Any = None) -> Any:
         """A J Aᵀ for soft decisions z (K, G, S), as (K, M, M), without gradient.
 
         J = w (diag z − z zᵀ) within every group: how a softmax with output z moves with its
-        input. ``weight`` is w ≥ 0, (K, G), and 1 by default.
+        input. ``weight`` is w ≥ 0, (K, G) or one number for all, and 1 by default.
         """
+        if isinstance(weight, float):
+            return self.curvature(soft) * weight
         if isinstance(soft, np.ndarray):
             return self._curvature(soft, weight)
         import torch
@@ -70,8 +79,26 @@ class Structure(ABC):
         plain = None if weight is None else weight.detach().cpu().numpy()
         return torch.from_numpy(self._curvature(soft.detach().cpu().numpy(), plain)).to(soft)
 
+    @property
+    def band(self) -> Band | None:
+        """How A J Aᵀ lies in a narrow band, where it has many rows and does; see `Band`."""
+        return None
+
+    def curvature_numbers(self, soft: Array, weight: Array | float | None = None) -> Array:
+        """Return the entries of A J Aᵀ that `band` knows of, (K, N); see `curvature`."""
+        raise NotImplementedError(f"the curvature of {self.kind} is not kept as a band.")
+
     @abstractmethod
     def _curvature(self, soft: Array, weight: Array | None) -> Array: ...
+
+
+def options_first(values: Array) -> Array:
+    """Return (K, G, S) numbers laid out option by option in memory.
+
+    Groups have few options, and sums or softmaxes over a short last axis are several times
+    slower than the same over long rows. The shape stays as it is, so nobody else needs to know.
+    """
+    return np.ascontiguousarray(values.transpose(2, 0, 1)).transpose(1, 2, 0)
 
 
 def with_zero_column(numbers: Any) -> Any:

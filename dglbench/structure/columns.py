@@ -35,7 +35,7 @@ class ColumnSums(Structure):
         return x.sum(axis=1)[:, : self.rows]
 
     def prices(self, duals: Any) -> Any:
-        """See `Structure.prices`."""
+        """See `Structure.prices`; laid out as `options_first` would have it."""
         shape = (len(duals), self.groups, self.options)
         if self.rows < self.options:
             full = (
@@ -46,7 +46,9 @@ class ColumnSums(Structure):
             full[:, : self.rows] = duals
             duals = full
         if isinstance(duals, np.ndarray):
-            return np.broadcast_to(duals[:, None, :], shape).copy()
+            prices = np.empty((self.options, len(duals), self.groups))
+            prices[...] = duals.T[:, :, None]
+            return prices.transpose(1, 2, 0)
         return duals[:, None, :].expand(shape).clone()
 
     def _curvature(self, soft: Array, weight: Array | None) -> Array:

@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import ProblemError
+from dglbench.structure.band import Band
 from dglbench.structure.base import Array, Structure, with_zero_column
 
 __all__ = ["Paths"]
 
 Indices = npt.NDArray[np.intp]
+
+_MANY_ROWS, _NARROW = 60, 4
+"""A band is used from so many rows on, where it is so many times narrower than they are."""
 
 
 class _Tensors(NamedTuple):
@@ -187,14 +191,17 @@ class Paths(Structure):
         is_edge[self.option_of[self.usable]] = 1.0
         return is_edge.reshape(self.groups, self.options)
 
-    def curvature_entries(
-        self, soft: Array, weight: Array | None = None
-    ) -> tuple[Indices, Indices, Array]:
-        """A J Aᵀ by its entries that are not 0: rows (N,), columns (N,), numbers (K, N).
+    @cached_property
+    def band(self) -> Band | None:
+        """See `Structure.band`: few nodes share a group, and neighbours are near in good order."""
+        row, column, _ = self._pattern
+        if self.rows < _MANY_ROWS:
+            return None
+        band = Band(row, column, self.rows)
+        return band if _NARROW * band.width < self.rows else None
 
-        Few nodes share a group, so a banded factorisation can use this where M is large.
-        """
-        row, column, gather = self._pattern
+    def curvature_numbers(self, soft: Array, weight: Array | float | None = None) -> Array:
+        """See `Structure.curvature_numbers`."""
         edges = (soft * self._is_edge)[:, :, : self.degree]
         leaving = edges.sum(axis=2, keepdims=True)
         blocks = np.empty((len(soft), self.groups, self.degree + 1, self.degree + 1))
@@ -204,14 +211,14 @@ class Paths(Structure):
         blocks[:, :, 1:, 1:] = -edges[..., :, None] * edges[..., None, :]
         blocks[:, :, diagonal, diagonal] += edges
         if weight is not None:
-            blocks *= weight[:, :, None, None]
-        numbers = np.ascontiguousarray((gather @ blocks.reshape(len(soft), -1).T).T)
-        return row, column, numbers
+            blocks *= weight if isinstance(weight, float) else weight[:, :, None, None]
+        gather = self._pattern[2]
+        return np.ascontiguousarray((gather @ blocks.reshape(len(soft), -1).T).T)
 
     def _curvature(self, soft: Array, weight: Array | None) -> Array:
-        row, column, numbers = self.curvature_entries(soft, weight)
+        row, column, _ = self._pattern
         curvature = np.zeros((len(soft), self.rows, self.rows))
-        curvature[:, row, column] = numbers
+        curvature[:, row, column] = self.curvature_numbers(soft, weight)
         return curvature
 
     @cached_property

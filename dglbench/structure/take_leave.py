@@ -58,7 +58,9 @@ class TakeLeave(Structure):
     def prices(self, duals: Any) -> Any:
         """See `Structure.prices`."""
         if isinstance(duals, np.ndarray):
-            return (duals @ self.weights)[:, :, None] * _TAKE
+            prices = np.zeros((2, len(duals), self.groups))
+            np.matmul(duals, self.weights, out=prices[0])
+            return prices.transpose(1, 2, 0)  # as `options_first` would have it
         return (duals @ self._tensor.to(duals))[:, :, None] * self._take.to(duals)
 
     def _curvature(self, soft: Array, weight: Array | None) -> Array:

@@ -145,7 +145,8 @@ class Driver:
                 search.start(run_id)
                 self._active[run_id] = search
                 limit = self.plan.sweep.time_limit
-                return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit)
+                folder = self.plan.out.absolute()
+                return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit, folder=folder)
         return None
 
     def _lock(self, search: GroupSearch, run_id: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dglbench.plugins import find_task
@@ -51,6 +52,8 @@ class Job:
     is_warm_start: bool = False
     warm_start: WarmStart | None = None
     time_limit: float | None = None
+    folder: Path | None = None
+    """The results folder, where what evaluations share is kept; may be out of reach elsewhere."""
 
 
 class Ended(NamedTuple):
@@ -66,11 +69,13 @@ class News(NamedTuple):
     epoch: int
     epochs: int
     val_regret: float
+    where: str = ""
+    """The same in words, such as ``epoch 3/40``."""
 
     @classmethod
     def of(cls, progress: Progress) -> News:
         """Keep what travels of a run's progress."""
-        return cls(progress.epoch, progress.epochs, progress.val_regret)
+        return cls(progress.epoch, progress.epochs, progress.val_regret, progress.where)
 
 
 HearNews = Callable[[str, News], None]
@@ -158,6 +163,8 @@ def do_job(
             return train_warm_start(
                 task, loaded.dataset, spec.protocol, spec.data_digest, spec.train_seed
             )
+    if job.folder is not None and job.folder.is_dir():
+        loaded.evaluator.share(job.folder, spec.data_digest)
     return train(
         spec,
         loaded.dataset,

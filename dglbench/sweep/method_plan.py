@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
-from dglbench.plugins import find_method
+from dglbench.plugins import MethodChoice, find_method
 from dglbench.sweep.space import Axis, Range, default_ranges, read_axis
 from dglbench.sweep.wishes import Wishes
 from dglbench.task import Task, TaskSpec
-from dglbench.training.resolve import paper_options
+from dglbench.training.lead_in import parse_lead_in
+from dglbench.training.resolve import lead_in_of, paper_options
 
 __all__ = ["DEFAULT_SEED", "MethodPlan", "method_plan"]
 
@@ -26,6 +27,8 @@ class MethodPlan:
     name: str
     fixed: Mapping[str, Any]
     space: Mapping[str, Axis]
+    lead_in: Mapping[str, Any] = field(default_factory=dict)
+    """Options of what leads in, where something does."""
 
 
 def method_plan(
@@ -42,16 +45,16 @@ def method_plan(
     known = {info.name for info in options.describe(choice.cls.Options)}
     fixed: dict[str, Any] = {}
     later: set[str] = set()  # what is given after the search space, and so takes its place
-    described = entry.get("space", {}).get(name)
+    described = _own(entry.get("space", {}), choice)
     for position, source in enumerate(wishes):
         flat = {key: v for key, v in source.option.items() if not isinstance(v, Mapping)}
         added = {key: value for key, value in flat.items() if key in known}
-        added |= source.option.get(name, {})
+        added |= _own(source.option, choice) or {}
         if described is None or position > index:
             later |= set(added)
         fixed |= added
         if position == index:
-            own = entry.get("option", {}).get(name, {})
+            own = _own(entry.get("option", {}), choice) or {}
             fixed |= own
             later |= set(own) if described is None else set()
     space: dict[str, Axis] = {}
@@ -74,7 +77,20 @@ def method_plan(
     parsed = options.parse(choice.cls.Options, merged, owner=f"method {name}")
     leave_out = {*choice.from_name, *space}
     kept = {key: v for key, v in options.as_dict(parsed).items() if key not in leave_out}
-    return MethodPlan(name, kept, space)
+    led = {**entry.get("lead_in_option", {}).get(name, {}), **_led(wishes)}
+    lead_in = lead_in_of(task, TaskSpec(task.name, settings, DEFAULT_SEED), choice, led)
+    return MethodPlan(name, kept, space, lead_in.given() if lead_in else {})
+
+
+def _own(table: Mapping[str, Any], choice: MethodChoice) -> dict[str, Any] | None:
+    """Return what a table has for a method, with its lead-in or whatever that is."""
+    found = [table[name] for name in (choice.own_name, choice.name) if name in table]
+    return {key: value for part in found for key, value in part.items()} if found else None
+
+
+def _led(wishes: Sequence[Wishes]) -> dict[str, Any]:
+    given = [source.lead_in for source in wishes if source.lead_in is not None]
+    return parse_lead_in(given[-1]) if given else {}
 
 
 def _ranges(task: Task, cls: type[Any], search: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dglbench import options
-from dglbench.data.source import read_file
+from dglbench.data.source import identify, load_dataset, read_file
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
@@ -23,8 +23,10 @@ from dglbench.sweep.names import owner_hint, with_known_names
 from dglbench.sweep.space import axis_document
 from dglbench.sweep.tuned import check_duals, check_one_seed, still_tuned
 from dglbench.sweep.wishes import DEFAULT_TRIALS, Search, Wishes
-from dglbench.task import setting_name
+from dglbench.task import TaskSpec, setting_name
+from dglbench.training.lead_in import with_lead_in
 from dglbench.training.resolve import resolve_protocol
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]
@@ -75,6 +77,7 @@ class Sweep:
                 **_data_document(setting),
                 "protocol": asdict(setting.protocol),
                 "option": {plan.name: dict(plan.fixed) for plan in setting.methods},
+                **_lead_in_document(setting),
                 **(
                     {"space": {plan.name: _space(plan) for plan in setting.methods}}
                     if self.search != "none"
@@ -108,6 +111,8 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
     wishes = [with_known_names(source) for source in wishes]
     methods = _unique(_last(wishes, "methods") or (), "method", "--methods two-stage,dgl-1")
     _check_owners(wishes, methods)
+    if (lead_in := _last(wishes, "lead_in")) is not None:
+        methods = tuple(with_lead_in(name, lead_in) for name in methods)
     search: Search = _last(wishes, "search") or "none"
     trials = _trials(wishes, search)
     settings = tuple(_settings(wishes, methods, search))
@@ -130,6 +135,11 @@ def resolve_sweep(wishes: Sequence[Wishes]) -> Sweep:
         plugins=tuple(dict.fromkeys(name for source in wishes for name in source.plugins or ())),
         trials=trials,
     )
+
+
+def _lead_in_document(setting: Setting) -> dict[str, Any]:
+    led = {plan.name: dict(plan.lead_in) for plan in setting.methods if plan.lead_in}
+    return {"lead_in_option": led} if led else {}
 
 
 def _trials(wishes: Sequence[Wishes], search: Search) -> int | None:
@@ -249,11 +259,14 @@ def _setting(
     plans = tuple(
         method_plan(task, settings, name, wishes, index, entry, search) for name in methods
     )
+    watched = resolve_protocol(task, protocol)
+    if watched.evaluate_every is None:  # the sizes do not depend on the seed
+        watched = with_rhythm(watched, load_dataset(*_identified(task.name, settings, seeds[0])))
     return Setting(
         task=task.name,
         settings=settings,
         seeds=tuple(dict.fromkeys(seeds)),
-        protocol=resolve_protocol(task, protocol),
+        protocol=watched,
         methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
         tuned=still_tuned(entry, plans),
@@ -294,13 +307,18 @@ def _file_setting(
         task=task.name,
         settings=data.settings,
         seeds=(data.seed,),
-        protocol=resolve_protocol(task, protocol),
+        protocol=with_rhythm(resolve_protocol(task, protocol), stored),
         methods=plans,
         train_seeds=_train_seeds(wishes, index, entry),
         data=str(path),
         data_digest=digest,
         tuned=still_tuned(entry, plans),
     )
+
+
+def _identified(task: str, settings: Any, seed: int) -> tuple[TaskSpec, str | None]:
+    data = TaskSpec(task, settings, seed)
+    return data, identify(data)
 
 
 def _train_seeds(wishes: Sequence[Wishes], index: int, entry: Mapping[str, Any]) -> tuple[int, ...]:

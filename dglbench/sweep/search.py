@@ -197,6 +197,7 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         protocol=setting.protocol,
         solver=sweep.solver,
         threads=sweep.threads,
+        lead_in_options=plan.lead_in,
     )
     if sweep.search == "optuna":
         return [base]  # the others are found on the way

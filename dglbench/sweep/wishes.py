@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 DEFAULT_TRIALS = 20
-PRESETS = ("paper", "grid", "quick")
+PRESETS = ("paper", "grid", "quick", "shortest-path", "scale")
 
 Search = Literal["none", "full", "halving", "optuna"]
 
@@ -61,6 +61,7 @@ _SETTING_KEYS = (
     "set",
     "protocol",
     "option",
+    "lead_in_option",
     "space",
     "tuned",
 )
@@ -70,7 +71,10 @@ _SETTING_KEYS = (
 class Scalars:
     """The keys that are not tables."""
 
-    preset: Annotated[Literal["paper", "grid", "quick"] | None, Doc("where to start from")] = None
+    preset: Annotated[
+        Literal["paper", "grid", "quick", "shortest-path", "scale"] | None,
+        Doc("where to start from"),
+    ] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
     tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None
     seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None
@@ -83,6 +87,7 @@ class Scalars:
         int | None, Ge(1), Doc("configurations that --search optuna tries of each method")
     ] = None
     solver: Annotated[str | None, Doc("solver family")] = None
+    lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
     threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
     time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
 
@@ -199,10 +204,10 @@ def _check_settings(settings: Any, origin: str) -> None:
                 f"{origin} has a [[setting]] with {what}; it must have task or data and may have "
                 f"{', '.join(_SETTING_KEYS[2:])}."
             )
-        for key in ("set", "protocol", "option", "space", "tuned"):
+        for key in ("set", "protocol", "option", "lead_in_option", "space", "tuned"):
             if not isinstance(entry.get(key, {}), Mapping):
                 raise SweepError(f"{origin}: {key} of a [[setting]] must be a table.")
-        for key in ("option", "space", "tuned"):
+        for key in ("option", "lead_in_option", "space", "tuned"):
             for method, values in entry.get(key, {}).items():
                 if not isinstance(values, Mapping):
                     raise SweepError(

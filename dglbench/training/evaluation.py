@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,6 +18,8 @@ from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import Solver, evaluation_solver
 from dglbench.statistics import SMALLEST_VALUE
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.rhythm import decide_s
+from dglbench.training.shared_answers import SharedAnswers
 
 if TYPE_CHECKING:
     import torch
@@ -74,6 +79,9 @@ class SplitEvaluator:
     solver: Solver
     problem: Problem
     """Of all instances of the dataset, as the solver's."""
+    name: str = ""
+    shared: SharedAnswers | None = None
+    """Where what all runs of the dataset need is kept, if anywhere."""
 
     @cached_property
     def values(self) -> Array:
@@ -83,7 +91,14 @@ class SplitEvaluator:
     @cached_property
     def optimal(self) -> Array:
         """True value of the best decision, solved once."""
-        return self._worth(self.values)
+        return self.once("optimal", lambda: self._worth(self.values))
+
+    def once(self, what: str, solve: Callable[[], Array]) -> Array:
+        """Solve what does not depend on the run, or take what an earlier run solved."""
+        if self.shared is None:
+            return solve()
+        reckoned = len(self.instances) * decide_s(self.problem)
+        return self.shared.get(f"{what}-{self.name}", reckoned, solve)
 
     @cached_property
     def _counted(self) -> Mask:
@@ -93,16 +108,28 @@ class SplitEvaluator:
         """Return the predictions for the split, in label units."""
         import torch
 
+        kind = next((weight.dtype for weight in predictor.parameters()), self.features.dtype)
         with torch.no_grad():
-            return predictor(self.features).numpy()  # type: ignore[no-any-return]
+            predicted = predictor(self.features.to(kind)).to(torch.float64)
+        return predicted.numpy()  # type: ignore[no-any-return]
 
-    def judge(self, predictions: Array) -> Evaluation:
-        """Decide by the predictions, then value the decisions by the truth."""
-        achieved = self._worth(self.problem.values(predictions))
+    def judge(self, predictions: Array, start: str | None = None) -> Evaluation:
+        """Decide by the predictions, then value the decisions by the truth.
+
+        ``start`` names predictions that other runs have too: those of a shared warm start.
+        """
+
+        def worth() -> Array:
+            return self._worth(self.problem.values(predictions))
+
+        achieved = worth() if start is None else self.once(start, worth)
         minimised = self.problem.sense == "minimise"
         error = predictions - self.labels
         shared = self._counted.ndim < error.ndim
-        error = error[:, self._counted] if shared else error[self._counted]
+        if shared and self._counted.all():
+            error = error.reshape(len(error), -1)
+        else:
+            error = error[:, self._counted] if shared else error[self._counted]
         outcome = Evaluation(self.optimal, achieved, float(np.mean(np.square(error))), minimised)
         self._check(outcome)
         return outcome
@@ -139,17 +166,38 @@ class Evaluator:
     def __init__(self, task: Task, dataset: Dataset) -> None:
         import torch
 
+        self._task, self._data = task, dataset.spec
+        self._val_label_duals: Array | None = None
         self.solver = evaluation_solver(task, dataset.problem)
         self.splits = {
             split: SplitEvaluator(
                 instances=dataset.rows(split),
-                features=torch.from_numpy(dataset.features[dataset.rows(split)]),
-                labels=dataset.labels[dataset.rows(split)],
+                features=torch.from_numpy(dataset.part(dataset.features, split)),
+                labels=dataset.part(dataset.labels, split),
                 solver=self.solver,
                 problem=dataset.problem,
+                name=split,
             )
             for split in ("val", "test")
         }
+
+    def share(self, folder: Path, digest: str | None) -> None:
+        """Keep in this folder, for other runs and processes, what they need of the dataset."""
+        shared = SharedAnswers(folder, self._task, self._data, digest, self.solver)
+        for judge in self.splits.values():
+            judge.shared = shared
+
+    def val_label_duals(self, scale: float, count: int) -> Array:
+        """(count, M): optimal duals of the first validation labels over ``scale``, solved once."""
+        judge = self.splits["val"]
+        known = self._val_label_duals
+        if known is None or len(known) != count:
+            known = judge.once(
+                f"label-duals-{count}",
+                lambda: self.solver.duals(judge.values[:count] / scale, judge.instances[:count]),
+            )
+            self._val_label_duals = known
+        return known
 
 
 class Loaded(NamedTuple):
@@ -159,8 +207,12 @@ class Loaded(NamedTuple):
     evaluator: Evaluator
 
 
-@lru_cache(maxsize=4)
 def load_data(data: TaskSpec, digest: str | None = None) -> Loaded:
-    """Load a dataset and prepare to judge by it; kept for the next run of this process."""
+    """Load a dataset and prepare to judge by it; kept as long as the dataset is at hand."""
     dataset = load_dataset(data, digest)
-    return Loaded(dataset, Evaluator(find_task(data.task), dataset))
+    if dataset not in _evaluators:
+        _evaluators[dataset] = Evaluator(find_task(data.task), dataset)
+    return Loaded(dataset, _evaluators[dataset])
+
+
+_evaluators: WeakKeyDictionary[Dataset, Evaluator] = WeakKeyDictionary()

@@ -14,6 +14,7 @@ __all__ = ["check_fit"]
 def check_fit(spec: RunSpec, problem: Problem) -> None:
     """Raise a `DglbenchError` of one sentence if the solver or the method refuses the problem."""
     make_solver(spec.solver, find_task(spec.data.task), problem)
-    reason = find_method(spec.method).cls.refuses(problem)
-    if reason:
-        raise OptionError(f"method {spec.method} cannot serve {spec.data.setting_name}: {reason}")
+    for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):
+        reason = find_method(method).cls.refuses(problem)
+        if reason:
+            raise OptionError(f"method {method} cannot serve {spec.data.setting_name}: {reason}")

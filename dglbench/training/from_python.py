@@ -17,6 +17,7 @@ from dglbench.runs.tables import read_tables
 from dglbench.task import Dataset, Task
 from dglbench.training.evaluation import load_data
 from dglbench.training.fit import check_fit
+from dglbench.training.lead_in import parse_lead_in, with_lead_in
 from dglbench.training.run import RunRequest, resolve, run_to_folder, run_to_memory
 from dglbench.training.train import Progress
 from dglbench.training.warm_start import fresh_predictor
@@ -81,6 +82,7 @@ def train(
     solver: str = "ortools",
     threads: int = 1,
     time_limit: float | None = None,
+    lead_in: str | None = None,
     out: str | Path | None = None,
     force: bool = False,
     watch: Callable[[Progress], None] | None = None,
@@ -91,9 +93,10 @@ def train(
     ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
     brings its settings and seed). ``options`` are the method's; what is left open is the
     paper's for the nearest size. ``protocol`` takes ``epochs``, ``batch_size``,
-    ``patience``, ``evaluate_every``, ``warm_start`` and the like. Without ``out`` nothing is
-    written; with it, a run that is there already is returned, unless ``force``. ``watch`` is
-    called after every epoch.
+    ``patience``, ``evaluate_every``, ``warm_start`` and the like. ``lead_in`` is a method and its
+    epochs to train with first, such as ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without
+    ``out`` nothing is written; with it, a run that is there already is returned, unless
+    ``force``. ``watch`` is called after every epoch.
 
     What goes wrong inside the run is in the result's ``state`` and ``record.status``.
     """
@@ -101,7 +104,7 @@ def train(
         raise OptionError("a Dataset brings its own settings and seed; leave both out.")
     request = RunRequest(
         task=task.spec.task if isinstance(task, Dataset) else offer_task(task),
-        method=method,
+        method=method if lead_in is None else with_lead_in(method, lead_in),
         settings=settings or {},
         seed=seed,
         dataset=task if isinstance(task, Dataset) else None,
@@ -110,6 +113,7 @@ def train(
         solver=solver,
         threads=threads,
         time_limit=time_limit,
+        lead_in_options=parse_lead_in(lead_in),
     )
     spec, loaded = resolve(request)
     if out is None:

@@ -18,6 +18,7 @@ from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 __all__ = ["Diverged", "Learner"]
@@ -48,19 +49,28 @@ class Learner:
         rows = dataset.rows("train")
         self.problem = dataset.problem.take(rows)
         self.constraints = Constraints(self.problem)
-        self.features = torch.from_numpy(dataset.features[rows])
-        self.parameter_labels = torch.from_numpy(dataset.labels[rows]) / self.scale
-        self.labels = self._to_values(torch.from_numpy(dataset.labels[rows]))
+        self._dtype = getattr(torch, spec.protocol.dtype)
+        self.features = torch.from_numpy(dataset.part(dataset.features, "train")).to(self._dtype)
+        labels = self._rounded(torch.from_numpy(dataset.part(dataset.labels, "train")))
+        self.parameter_labels = labels / self.scale
+        self.labels = self._to_values(labels)
         # Where labels are option values to maximise, they need no second form.
         self._plain = self.labels.shape == self.parameter_labels.shape and bool(
             (self.labels == self.parameter_labels).all()
         )
+        if self._plain:
+            self.parameter_labels = self.labels
         self.predictor = fresh_predictor(task, dataset, spec.train_seed)
         if warm_start:
             warm_start.apply(self.predictor)
-        self.method: Method = find_method(spec.method).cls(spec.options)
+        self.predictor.to(self._dtype)
+        self._own: Method = find_method(spec.method).cls(spec.options)
+        self.method = self._own
+        """The method in use: the lead-in's until `move_on`."""
+        if spec.lead_in is not None:
+            self.method = find_method(spec.lead_in.method).cls(spec.lead_in.options)
         self._solver = MeteredSolver(make_solver(spec.solver, task, self.problem), self.meter)
-        self._draws = stream(spec.data.seed, "batches", *repetition(spec.train_seed))
+        self._draws = self._stream("batches" if spec.lead_in is None else "lead-in batches")
         self._epochs = 0
 
     def set_up(self) -> float:
@@ -71,7 +81,7 @@ class Learner:
         torch.autograd.backward(self.predictor(self.features[:1]).sum())
         self.predictor.zero_grad(set_to_none=True)
         self._optimiser = torch.optim.Adam(
-            self.predictor.parameters(), lr=self.spec.options.lr, fused=True
+            self.predictor.parameters(), lr=self.method.options.lr, fused=True
         )
         self.clock.start()
         self.method.prepare(
@@ -82,9 +92,15 @@ class Learner:
                 predict=self._timed,
                 meter=self.meter,
                 layer=self._layer,
+                parameter_labels=self.parameter_labels,
+                draws=self._stream,
             )
         )
         return self.clock.stop()
+
+    def move_on(self) -> None:
+        """Go from the lead-in to the run's own method, with the batches it has without one."""
+        self.method, self._draws, self._epochs = self._own, self._stream("batches"), 0
 
     def epoch(self, after_batch: Callable[[], None] | None = None) -> tuple[float, float]:
         """Train one epoch; return its mean loss and its seconds on the clock.
@@ -100,7 +116,8 @@ class Learner:
         for rows in torch.split(order, self.spec.protocol.batch_size):
             labels, features = self.labels[rows], self.features[rows]
             with phase("predict"):
-                predicted = self.predictor(features)
+                # What is decided by is float64, whatever the predictor computes in.
+                predicted = self.predictor(features).to(torch.float64)
                 predictions = self._to_values(predicted)
                 parameters = predictions if self._plain else predicted / self.scale
             loss = self.method.loss(
@@ -125,7 +142,13 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            return self._to_values(self.predictor(self.features))
+            return self._to_values(self.predictor(self.features).to(torch.float64))
+
+    def _rounded(self, labels: torch.Tensor) -> torch.Tensor:
+        """Round labels to the predictor's precision; they stay float64 for solvers and duals."""
+        import torch
+
+        return labels.to(self._dtype).to(torch.float64)
 
     def _to_values(self, parameters: torch.Tensor) -> torch.Tensor:
         """Return scaled option values to maximise."""
@@ -135,6 +158,9 @@ class Learner:
     def _timed(self) -> torch.Tensor:
         with self.clock.phase("predict"):
             return self.predict()
+
+    def _stream(self, name: str) -> np.random.Generator:
+        return stream(self.spec.data.seed, name, *repetition(self.spec.train_seed))
 
     def _layer(self, name: str, **options: Any) -> MeteredLayer:
         if name not in self.method.layers:  # the run's identity would not know of its code

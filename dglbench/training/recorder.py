@@ -19,6 +19,7 @@ from dglbench.task import SPLITS
 from dglbench.training.clock import EvaluationSolver
 from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
+from dglbench.training.rhythm import diagnosed_instances
 from dglbench.training.warm_start import WarmStart, saved_state
 
 if TYPE_CHECKING:
@@ -30,8 +31,14 @@ __all__ = ["Recorder"]
 class Recorder:
     """The logs of one run as they grow, and the epoch with the lowest validation regret."""
 
-    def __init__(self, learner: Learner, evaluator: Evaluator) -> None:
+    def __init__(
+        self, learner: Learner, evaluator: Evaluator, warm_start: WarmStart | None = None
+    ) -> None:
         self._learner, self._evaluator = learner, evaluator
+        self._diagnosed = diagnosed_instances(learner.dataset.problem)
+        # Before the first epoch all runs from one warm start decide alike.
+        start = warm_start.info["id"] if warm_start else None
+        self._start = f"start-{start}-{learner.spec.protocol.dtype}" if start else None
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
         self._start_regret: dict[str, float] = {}
         self._best_test: Evaluation | None = None
@@ -68,16 +75,18 @@ class Recorder:
             predictions[split] = judge.predict(learner.predictor)
             if not np.isfinite(predictions[split]).all():
                 raise Diverged(f"predictions are not finite after epoch {epoch}")
-            outcomes[split] = judge.judge(predictions[split])
+            start = self._start if epoch == 0 else None
+            outcomes[split] = judge.judge(predictions[split], start)
             learner.ledger.count("evaluate", len(predictions[split]))
             row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}
             self._rows["regret"].append({**row, **outcomes[split].metrics()})
         self._log_diagnostics(epoch, predictions["val"], outcomes["val"])
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
-        if epoch == 0:
+        if not self._start_regret:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
         regret = metrics["val"]["relative_regret"]
-        better = selection.improves(regret, self.best_regret)
+        leading = learner.spec.lead_in is not None and epoch <= 0
+        better = not leading and selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
             regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
@@ -106,6 +115,7 @@ class Recorder:
         learner, timing = self._learner, self._rows["timing"]
         if not timing:
             return None
+        first = timing[0]["epoch"]  # with a lead-in, its set-up: below 0
         selected = self._best
         if selected is not None and self._best_test is not None:
             interval = bootstrap_interval(self._best_test.relative)
@@ -122,8 +132,8 @@ class Recorder:
             )
         dataset = learner.dataset
         return Summary(
-            epochs_run=max(row["epoch"] for row in timing),
-            setup_s=timing[0]["epoch_s"],
+            epochs_run=max(0, *(row["epoch"] for row in timing)),
+            setup_s=sum(row["epoch_s"] for row in timing if row["epoch"] in (0, first)),
             train_s=self.elapsed_s,
             solves=dict(learner.ledger.total),
             instances={split: len(dataset.rows(split)) for split in SPLITS},
@@ -163,6 +173,12 @@ class Recorder:
         judge = self._evaluator.splits["val"]
         return Constraints(judge.problem.take(judge.instances))
 
+    def _label_duals(self, count: int) -> Any:
+        import torch
+
+        self._learner.ledger.count("evaluate", count)
+        return torch.tensor(self._evaluator.val_label_duals(self._learner.scale, count))
+
     def _log_diagnostics(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
         """Ask the method what it has to say of itself, and log it."""
         import torch
@@ -172,8 +188,11 @@ class Recorder:
             self._evaluator.splits["val"],
             self._evaluator.solver,
         )
+        lead_in = learner.spec.lead_in
+        # Each method counts its own epochs from 0, its set-up.
+        own_epoch = epoch + lead_in.epochs + 1 if lead_in and epoch < 0 else epoch
         snapshot = Snapshot(
-            epoch=epoch,
+            epoch=own_epoch,
             constraints=learner.constraints,
             predict=learner.predict,
             refreshed=self._refreshed,
@@ -183,6 +202,8 @@ class Recorder:
             val_regret=outcome.regret / learner.scale,
             solver=EvaluationSolver(solver, learner.meter, learner.dataset.rows("train")),
             val_solver=EvaluationSolver(solver, learner.meter, judge.instances),
+            most=self._diagnosed,
+            label_duals=self._label_duals,
         )
         for table, row in learner.method.diagnostics(snapshot).items():
             if table not in schemas.DIAGNOSTICS:

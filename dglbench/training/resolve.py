@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dglbench import options
+from dglbench.data.source import load_dataset
 from dglbench.errors import OptionError
 from dglbench.plugins import (
     SOLVERS,
@@ -25,9 +26,12 @@ from dglbench.plugins import (
 )
 from dglbench.runs.source import source_hash
 from dglbench.task import Task, TaskSpec
+from dglbench.training.lead_in import LeadIn
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol, RunSpec
 
 __all__ = [
+    "lead_in_of",
     "named_setting",
     "paper_options",
     "resolve_data",
@@ -80,6 +84,7 @@ def resolve_run(
     threads: int = 1,
     data_digest: str | None = None,
     train_seed: int = 0,
+    lead_in_options: Mapping[str, Any] | None = None,
 ) -> RunSpec:
     """Check a run and fill in everything that was left open."""
     task, choice, family = find_task(data.task), find_method(method), find_plugin(SOLVERS, solver)
@@ -94,7 +99,11 @@ def resolve_run(
         raise OptionError(f"method {method} fixes {name} by its name; leave out {name}.")
     merged = {**paper_options(task, data, choice), **given_options, **choice.from_name}
     parsed = options.parse(choice.cls.Options, merged, owner=f"method {method}")
-    if not choice.cls.warm_starts:
+    if protocol.evaluate_every is None:
+        protocol = with_rhythm(protocol, load_dataset(data, data_digest))
+    lead_in = lead_in_of(task, data, choice, lead_in_options or {})
+    starts = choice.cls if lead_in is None else find_method(lead_in.method).cls
+    if not starts.warm_starts:
         protocol = dataclasses.replace(protocol, warm_start=False)
     return RunSpec(
         data=data,
@@ -107,6 +116,25 @@ def resolve_run(
         data_digest=data_digest,
         threads=threads,
         train_seed=train_seed,
+        lead_in=lead_in,
+    )
+
+
+def lead_in_of(
+    task: Task, data: TaskSpec, choice: MethodChoice, given: Mapping[str, Any]
+) -> LeadIn | None:
+    """Fill in the options of the lead-in that a method's name asks for, if it does."""
+    if choice.lead_in is None:
+        if given:
+            raise OptionError(f"{choice.name} has no lead-in to take options; leave them out.")
+        return None
+    first = find_method(choice.lead_in.method)
+    owner = f"the lead-in {first.name}"
+    if fixed := set(first.from_name) & set(given):
+        raise OptionError(f"{owner} fixes {min(fixed)} by its name; leave it out.")
+    merged = {**paper_options(task, data, first), **given, **first.from_name}
+    return LeadIn(
+        first.name, choice.lead_in.epochs, options.parse(first.cls.Options, merged, owner=owner)
     )
 
 
@@ -118,14 +146,18 @@ def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str,
         return {}
     nearest = min(sizes, key=lambda name: (abs(sizes[name] - data.settings.n), sizes[name]))
     table: dict[str, dict[str, Any]] = selected[nearest]
-    family = f"{choice.name.rpartition('-')[0]}-U" if choice.from_name else choice.name
-    return dict(table.get(choice.name, table.get(family, {})))
+    name = choice.own_name
+    family = f"{name.rpartition('-')[0]}-U" if choice.from_name else name
+    return dict(table.get(name, table.get(family, {})))
 
 
 def run_source(task: str, method: str, solver: str) -> str:
     """Hash the code that computes a run: training itself, and the classes that take part."""
-    cls = find_method(method).cls
-    layers = [find_layer(name) for name in cls.layers]
+    choice = find_method(method)
+    classes = [choice.cls]
+    if choice.lead_in is not None:
+        classes.append(find_method(choice.lead_in.method).cls)
+    layers = [find_layer(name) for cls in classes for name in cls.layers]
     return source_hash(
-        "dglbench.training.train", type(find_task(task)), cls, find_solver(solver), *layers
+        "dglbench.training.train", type(find_task(task)), *classes, find_solver(solver), *layers
     )

@@ -23,6 +23,7 @@ from dglbench.training.resolve import (
     resolve_protocol,
     resolve_run,
 )
+from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import fresh_predictor, load_or_train
@@ -56,6 +57,8 @@ class RunRequest:
     threads: int = 1
     train_seed: int = 0
     time_limit: float | None = None
+    lead_in_options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the method that leads in, where the method's name says that one does."""
 
 
 class RunPlace(NamedTuple):
@@ -79,6 +82,7 @@ def like(folder: Path) -> RunRequest:
         solver=identity.solver,
         threads=identity.threads,
         train_seed=identity.train_seed,
+        lead_in_options=_lead_in_options(identity),
     )
 
 
@@ -130,7 +134,10 @@ def run_to_memory(
     watch: Callable[[Progress], None] | None = None,
     time_limit: float | None = None,
 ) -> RunOutput:
-    """Train one run that fits its problem; ``warm_starts`` is the folder that keeps them."""
+    """Train one run that fits its problem; ``warm_starts`` is the folder that keeps them.
+
+    It also keeps what evaluations of the dataset share.
+    """
     warm_start = None
     if spec.protocol.warm_start:
         task, digest = find_task(spec.data.task), spec.data_digest
@@ -139,6 +146,8 @@ def run_to_memory(
         )
     else:  # a predictor that does not fit is refused before there is a run to fail
         fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
+    if warm_starts is not None:
+        loaded.evaluator.share(warm_starts, spec.data_digest)
     return train(
         spec,
         loaded.dataset,
@@ -169,17 +178,26 @@ def resolve(request: RunRequest) -> tuple[RunSpec, Loaded | None]:
                 f"{request.data_file} holds {data.setting_name} data; leave out {request.task}."
             )
         loaded = Loaded(dataset, Evaluator(task, dataset))
+    protocol = resolve_protocol(task, request.protocol)
     spec = resolve_run(
         data,
         request.method,
         given_options=request.options,
-        protocol=resolve_protocol(task, request.protocol),
+        protocol=with_rhythm(protocol, loaded.dataset) if loaded else protocol,
         solver=request.solver,
         threads=request.threads,
         data_digest=digest,
         train_seed=request.train_seed,
+        lead_in_options=request.lead_in_options,
     )
     return spec, loaded
+
+
+def _lead_in_options(identity: Identity) -> dict[str, Any]:
+    if identity.lead_in is None:
+        return {}
+    fixed = find_method(identity.lead_in["method"]).from_name
+    return {k: v for k, v in identity.lead_in["options"].items() if k not in fixed}
 
 
 def _stands(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
@@ -12,6 +12,7 @@ from typing_extensions import Doc
 from dglbench import options
 from dglbench.runs.record import Identity
 from dglbench.task import TaskSpec
+from dglbench.training.lead_in import LeadIn
 
 __all__ = ["Protocol", "RunSpec"]
 
@@ -25,7 +26,13 @@ class Protocol:
     patience: Annotated[
         int | None, Ge(1), Doc("evaluations without a better validation regret before stopping")
     ] = None
-    evaluate_every: Annotated[int, Ge(1), Doc("epochs between evaluations")] = 1
+    evaluate_every: Annotated[
+        int | None, Ge(1), Doc("epochs between evaluations; by default from what one costs")
+    ] = None
+    """None until the sizes are known (`dglbench.training.rhythm`), never in a run's identity."""
+    dtype: Annotated[
+        Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
+    ] = "float64"
     warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
     warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
     warm_start_epochs: Annotated[int, Ge(1), Doc("most epochs of the warm start")] = 500
@@ -51,6 +58,8 @@ class RunSpec:
     threads: int = 1
     train_seed: int = 0
     """Which initial weights and batches; the data have a seed of their own."""
+    lead_in: LeadIn | None = None
+    """What is trained before the method itself, as its name says."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -64,10 +73,11 @@ class RunSpec:
             options=options.as_dict(self.options),
             solver=self.solver,
             dual_rule=self.dual_rule,
-            protocol=asdict(self.protocol),
+            protocol=_protocol_document(self.protocol),
             threads=self.threads,
             source=self.source,
             train_seed=self.train_seed,
+            lead_in=None if self.lead_in is None else self.lead_in.document(),
         )
 
     @property
@@ -79,3 +89,11 @@ class RunSpec:
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
         return self.identity.run_id
+
+
+def _protocol_document(protocol: Protocol) -> dict[str, Any]:
+    """Leave out the usual dtype, so that runs from before it could be chosen ask the same."""
+    document = asdict(protocol)
+    if protocol.dtype == "float64":
+        del document["dtype"]
+    return document

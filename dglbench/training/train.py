@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -22,6 +22,7 @@ from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord, Status
 from dglbench.task import Dataset
+from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator
 from dglbench.training.learner import Diverged, Learner
 from dglbench.training.recorder import Recorder
@@ -45,6 +46,21 @@ class Progress:
     elapsed_s: float
     solves: dict[str, int]
     wall_s: float
+    lead_in: int = 0
+    """Epochs of the lead-in; ``epoch`` counts them as −lead_in … −1."""
+
+    @property
+    def where(self) -> str:
+        """How far the run is, in words."""
+        if self.epoch < 0:
+            return f"lead-in {self.lead_in + self.epoch + 1}/{self.lead_in}"
+        return f"epoch {self.epoch}/{self.epochs}"
+
+    @property
+    def left_s(self) -> float:
+        """Wall seconds still to go, at the pace so far."""
+        done = self.lead_in + self.epoch + (self.epoch < 0)
+        return self.wall_s / done * (self.lead_in + self.epochs - done)
 
 
 class RunStop(BaseException):
@@ -81,6 +97,7 @@ def train(
     warm_process()
     torch.set_num_threads(spec.threads)
     environment = provenance.environment(spec.threads, concurrency)
+    memory.forget_peak()
     started, wall = datetime.now(UTC), time.perf_counter()
     deadline = math.inf if time_limit is None else wall + time_limit
     state, message, trace = "done", None, None
@@ -90,7 +107,7 @@ def train(
             with guard or nullcontext():
                 evaluator = evaluator or Evaluator(find_task(spec.data.task), dataset)
                 learner = Learner(spec, dataset, warm_start)
-                recorder = Recorder(learner, evaluator)
+                recorder = Recorder(learner, evaluator, warm_start)
                 _run(learner, recorder, watch, wall, deadline)
         except RunStop as stop:
             state, message = stop.state, stop.reason
@@ -110,6 +127,9 @@ def train(
             wall_s=time.perf_counter() - wall,
         )
         summary = recorder.summary(warm_start) if recorder else None
+        if summary:
+            outside = max(status.wall_s - summary.train_s, 0.0)
+            summary = replace(summary, outside_s=outside, peak_memory_mb=memory.peak_mb())
         notes = recorder.notes() if recorder and summary else {}
     record = RunRecord(spec.run_id, spec.identity, environment, status, summary, notes)
     if recorder is None:
@@ -137,11 +157,14 @@ def _run(
 ) -> None:
     """Set up, train every epoch, judge as often as the protocol asks."""
     protocol = learner.spec.protocol
+    every = protocol.evaluate_every or 1
 
     def check_time() -> None:
         if time.perf_counter() > deadline:
             raise RunStop("timeout", f"the time limit of {deadline - wall:g} s was reached")
 
+    if learner.spec.lead_in is not None:
+        _lead_in(learner, recorder, watch, wall, check_time)
     recorder.log_lap(0, math.nan, learner.set_up())
     recorder.evaluate(0)
     waited = 0
@@ -150,13 +173,39 @@ def _run(
         recorder.log_lap(epoch, loss, seconds)
         if problem := learner.method.problems():
             raise RunStop("failed", problem)
-        if epoch % protocol.evaluate_every and epoch < protocol.epochs:
+        if epoch % every and epoch < protocol.epochs:
             continue
         waited = 0 if recorder.evaluate(epoch) else waited + 1
         if watch is not None:
             watch(_progress(learner, recorder, epoch, loss, wall))
         if protocol.patience is not None and waited >= protocol.patience:
             break
+
+
+def _lead_in(
+    learner: Learner,
+    recorder: Recorder,
+    watch: Callable[[Progress], None] | None,
+    wall: float,
+    check_time: Callable[[], None],
+) -> None:
+    """Train with the method that leads in, as epochs below 0."""
+    lead_in, every = learner.spec.lead_in, learner.spec.protocol.evaluate_every or 1
+    if lead_in is None:
+        return
+    before = -lead_in.epochs - 1
+    recorder.log_lap(before, math.nan, learner.set_up())
+    recorder.evaluate(before)
+    for epoch in range(-lead_in.epochs, 0):
+        loss, seconds = learner.epoch(check_time)
+        recorder.log_lap(epoch, loss, seconds)
+        if problem := learner.method.problems():
+            raise RunStop("failed", problem)
+        if (epoch - before) % every == 0 or epoch == -1:
+            recorder.evaluate(epoch)
+            if watch is not None:
+                watch(_progress(learner, recorder, epoch, loss, wall))
+    learner.move_on()
 
 
 def _progress(
@@ -173,4 +222,5 @@ def _progress(
         elapsed_s=recorder.elapsed_s,
         solves=dict(learner.ledger.total),
         wall_s=time.perf_counter() - wall,
+        lead_in=learner.spec.lead_in.epochs if learner.spec.lead_in else 0,
     )

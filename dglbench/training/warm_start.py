@@ -182,8 +182,8 @@ def _train(
     scale = task.label_scale(dataset)
     data = {
         split: (
-            torch.from_numpy(dataset.features[rows]),
-            torch.from_numpy(dataset.labels[rows]),
+            torch.from_numpy(dataset.part(dataset.features, split)),
+            torch.from_numpy(dataset.part(dataset.labels, split)),
             torch.tensor(dataset.problem.take(rows).counted),
         )
         for split in ("train", "val")
@@ -217,6 +217,8 @@ def _counted_error(
     predictions: torch.Tensor, labels: torch.Tensor, counted: torch.Tensor
 ) -> torch.Tensor:
     """Return the errors that count, of option values that exist or of parameters."""
+    if counted.ndim < labels.ndim and counted.all():  # picking all of them costs half the step
+        return (predictions - labels).flatten(1)
     if counted.ndim < labels.ndim:
         return predictions[:, counted] - labels[:, counted]
     return predictions[counted] - labels[counted]

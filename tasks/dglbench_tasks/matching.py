@@ -13,6 +13,11 @@ of sending i to location j is
   location features, plus one such coefficient on the product of the first two;
   standardised over all pairs (i, j).
 
+Cohorts, as a resettlement office has them week by week: with ``fewest`` an instance has from
+that many to n individuals, evenly distributed, and the others are absent (one option, worth 0,
+of no use); with ``room = "drawn"`` the places of a week are shared out anew among the locations,
+each place to any of them alike.
+
 The predictor is a logistic regression on pair inputs, which cannot express the
 absolute values and the product: it is misspecified on purpose, and that is
 where training for decisions can win.
@@ -23,9 +28,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
@@ -63,10 +69,20 @@ class MatchingSettings:
     capacities: Annotated[
         tuple[int, ...] | None, Doc("room at each location, instead of slack")
     ] = None
+    fewest: Annotated[
+        int | None, Ge(1), Doc("individuals of the smallest cohort; none: always n")
+    ] = None
+    room: Annotated[
+        Literal["even", "drawn"], Doc("places: as many everywhere, or shared out by instance")
+    ] = "even"
 
     def __post_init__(self) -> None:
+        if self.fewest is not None and self.fewest > self.n:
+            raise ValueError(f"fewest must be at most n = {self.n}, got {self.fewest}.")
         if self.capacities is None:
             return
+        if self.room == "drawn":
+            raise ValueError("capacities and room=drawn both say what room there is; keep one.")
         if len(self.capacities) != self.locations:
             raise ValueError(
                 f"capacities needs one number for each of the {self.locations} locations, "
@@ -78,11 +94,16 @@ class MatchingSettings:
                 f"got {', '.join(map(str, self.capacities))}."
             )
 
-    def room(self) -> list[int]:
-        """Return the capacity of each location."""
+    @property
+    def cohorts(self) -> bool:
+        """Whether individuals may be absent."""
+        return self.fewest is not None
+
+    def places(self, individuals: int) -> list[int]:
+        """Return the capacity of each location for so many individuals."""
         if self.capacities is not None:
             return list(self.capacities)
-        return [math.ceil((1 + self.slack) * self.n / self.locations)] * self.locations
+        return [math.ceil((1 + self.slack) * individuals / self.locations)] * self.locations
 
 
 class Matching(Task):
@@ -111,22 +132,25 @@ class Matching(Task):
                 part = logits[start : start + _CHUNK]
                 draws = stream(seed, "matching", "noise", str(start)).standard_normal(part.shape)
                 part += settings.noise * draws
-        utilities = _sigmoid_in_place(logits)
+        utilities = _sigmoid_in_place(logits).reshape(count, settings.n, settings.locations)
 
-        constants = {"capacities": settings.room()}
+        constants = {"capacities": settings.places(settings.n)}
+        problem = self.problem(settings, constants)
+        if settings.cohorts or settings.room == "drawn":
+            problem, utilities = _by_week(problem, utilities, settings, seed)
         order = np.arange(count)
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
-            problem=self.problem(settings, constants),
+            problem=problem,
             constants=constants,
             features=features.reshape(count, settings.n, width),
-            labels=utilities.reshape(count, settings.n, settings.locations),
+            labels=utilities,
             split=split_sizes_to_rows((settings.train, settings.val, settings.test), order),
         )
 
     def problem(self, settings: MatchingSettings, constants: Mapping[str, Any]) -> Problem:
         """Build the rows that count heads at each location."""
-        return Problem.assignment(settings.n, constants["capacities"])
+        return Problem.assignment(settings.n, constants["capacities"], absent=settings.cohorts)
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the logistic regression on pair inputs, without making the pair inputs."""
@@ -134,11 +158,36 @@ class Matching(Task):
 
         settings = dataset.spec.settings
         mean, std = dataset.standardiser
-        return PairwiseLogistic(mean, std, settings.base_features, settings.locations)
+        return PairwiseLogistic(
+            mean, std, settings.base_features, settings.locations, absent=settings.cohorts
+        )
 
     def label_axis(self, settings: MatchingSettings) -> LabelAxis:
         """Place each utility at its location."""
         return LabelAxis("location", np.tile(np.arange(1, settings.locations + 1), settings.n))
+
+
+def _by_week(
+    problem: Problem, utilities: Array, settings: MatchingSettings, seed: int
+) -> tuple[Problem, Array]:
+    """Give each instance its own cohort and room; the last of the n individuals are absent."""
+    count, n, locations = utilities.shape
+    heads: npt.NDArray[np.int64] = np.full(count, n)
+    if settings.fewest is not None:
+        draws = stream(seed, "matching", "cohorts")
+        heads = draws.integers(settings.fewest, n, size=count, endpoint=True)
+    places = np.array([settings.places(int(number)) for number in heads])
+    if settings.room == "drawn":
+        odds = np.full(locations, 1 / locations)
+        places = stream(seed, "matching", "room").multinomial(places.sum(axis=1), odds)
+    if not settings.cohorts:
+        return problem.vary(b=places), utilities
+    present = np.arange(n) < heads[:, None]
+    exists = np.repeat(present[:, :, None], locations + 1, axis=2)
+    exists[:, :, -1] = ~present
+    known = np.zeros((count, n, locations + 1))
+    known[:, :, :-1] = utilities * present[:, :, None]
+    return problem.vary(b=places, mask=exists), known
 
 
 def _base_term(base: Array, settings: MatchingSettings, seed: int) -> Array:

@@ -16,9 +16,17 @@ class PairwiseLogistic(nn.Module):
     these parameters, so memory is O(K·n·features) instead of O(K·n·L·features·L).
     """
 
-    def __init__(self, mean: Array, std: Array, base_features: int, locations: int) -> None:
+    def __init__(
+        self,
+        mean: Array,
+        std: Array,
+        base_features: int,
+        locations: int,
+        *,
+        absent: bool = False,
+    ) -> None:
         super().__init__()
-        self.base_features = base_features
+        self.base_features, self.absent = base_features, absent
         self.mean: torch.Tensor
         self.std: torch.Tensor
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.float64))
@@ -28,7 +36,8 @@ class PairwiseLogistic(nn.Module):
         self.local = nn.Linear(local_features, locations, dtype=torch.float64)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Map features (K, n, F) to utilities (K, n, L)."""
+        """Map features (K, n, F) to utilities (K, n, L); being absent, a last option, is 0."""
         inputs = (features - self.mean) / self.std
         base, local = inputs[..., : self.base_features], inputs[..., self.base_features :]
-        return torch.sigmoid(self.base(base) + self.local(local))
+        utilities = torch.sigmoid(self.base(base) + self.local(local))
+        return nn.functional.pad(utilities, (0, 1)) if self.absent else utilities

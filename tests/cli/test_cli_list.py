@@ -40,7 +40,7 @@ def test_json_is_one_document_with_settings(cli):
     assert settings["n"]["allowed"] == "a whole number ≥ 1"
     assert all(entry["error"] is None for entry in document["tasks"] + document["methods"])
     assert all(entry["origin"].startswith("dglbench ") for entry in document["methods"])
-    assert {solver["name"] for solver in document["solvers"]} == {"ortools", "batched"}
+    assert {solver["name"] for solver in document["solvers"]} == {"ortools", "batched", "pdlp"}
     assert "cvxpylayers" in {layer["name"] for layer in document["layers"]}
     for entry in document["solvers"] + document["layers"]:
         assert entry["origin"].startswith("dglbench ")

@@ -180,3 +180,20 @@ def test_a_known_row_starts_where_it_ended():
     again = layer.solve(values[[2, 0]], rows[[2, 0]])
     torch.testing.assert_close(again, first[[2, 0]], atol=1e-12, rtol=0)
     assert (layer.duals == start[[2, 0]]).all()  # no step was needed
+
+
+def test_a_large_grid_is_solved_in_a_band_as_it_is_in_full(monkeypatch):
+    size = 9
+    right = [(v, v + 1) for v in range(size * size) if (v + 1) % size]
+    down = [(v, v + size) for v in range(size * (size - 1))]
+    problem = Problem.paths([*right, *down], 0, size * size - 1)
+    assert problem.structure.band.width <= 2 * size
+    values, pull = draws(problem, 3), draws(problem, 4)
+    answers = []
+    for _ in range(2):
+        layer = DualEntropy(problem, tau=0.5)
+        answers.append((layer.solve(values), layer.pull_back(pull)))
+        assert layer.failures == 0
+        monkeypatch.setitem(problem.structure.__dict__, "band", None)  # in full the second time
+    torch.testing.assert_close(answers[0][0], answers[1][0], atol=1e-8, rtol=0)
+    torch.testing.assert_close(answers[0][1], answers[1][1], atol=1e-6, rtol=0)

@@ -14,6 +14,7 @@ from dglbench.report.checks import Evidence, Finding
 from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
 from dglbench.runs import schemas
 
+OWN_IDS = ["reactive-near-qptl", "reactive-sooner-than-qptl", "reactive-beats-frozen"]
 PAPER_IDS = [
     "sooner-than-spo",
     "sooner-than-qptl",
@@ -21,6 +22,7 @@ PAPER_IDS = [
     "qptl-cost",
     "none-near-two-stage",
     "light-refresh",
+    "lead-in-pays",
     "gap-widens",
     "epoch-gap-widens",
     "seeds-agree",
@@ -99,18 +101,41 @@ def as_in_the_paper(tmp_path_factory) -> Report:
     for n in (10, 50):
         for seed in (10, 25):
             paper_world(out, n, seed, qptl=[0.2, 0.15, 0.11, 0.08])
+            led = ([0.2, 0.1, 0.08, 0.079], (n / 10) ** 2)
+            plain_run(out, "qptl-after-dgl-none-5", *led, n=n, seed=seed)
     return load(out)
 
 
 def test_a_world_as_in_the_paper_supports_every_claim(as_in_the_paper):
     found = judged(as_in_the_paper)
-    assert list(found) == PAPER_IDS
+    assert [name for name in found if found[name].claim.origin == "paper"] == PAPER_IDS
+    assert [name for name in found if name not in PAPER_IDS] == OWN_IDS
     # QPTL ends below DGL everywhere here, so nobody can be sooner at what only QPTL reaches.
-    never = {"sooner-than-qptl", "gap-widens"}
+    never = {"sooner-than-qptl", "gap-widens", *OWN_IDS}
     verdicts = {name: item.verdict for name, item in found.items() if name not in never}
     assert set(verdicts.values()) == {"supported"}, verdicts
     assert found["sooner-than-qptl"].verdict == "refuted"
     assert "DGL-1 never" in found["sooner-than-qptl"].findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("regrets", "epoch_s", "outcome"),
+    [
+        ([0.2, 0.1, 0.08], 1.0, "holds"),
+        ([0.2, 0.1, 0.08], 3.0, "fails"),  # as good, and later
+        ([0.2, 0.1, 0.09], 0.1, "fails"),  # quick, and never there
+        (None, 0.0, "absent"),
+    ],
+)
+def test_a_lead_in_pays_if_it_is_sooner_and_ends_no_higher(tmp_path, regrets, epoch_s, outcome):
+    plain_run(tmp_path, "qptl", [0.2, 0.15, 0.11, 0.08], 1.0)
+    plain_run(tmp_path, "dgl-5", [0.2, 0.07], 0.1)
+    if regrets:
+        plain_run(tmp_path, "qptl-after-dgl-none-5", regrets, epoch_s)
+    found = judged(load(tmp_path))
+    assert [finding.outcome for finding in found["lead-in-pays"].findings] == [outcome]
+    # With a lead-in it is another method, which claims of DGL or of QPTL do not mean.
+    assert all("after" not in finding.text for finding in found["sooner-than-qptl"].findings)
 
 
 def test_numbers_are_those_of_the_logs(as_in_the_paper):
@@ -234,7 +259,7 @@ def test_a_users_claims_are_added_and_replace(tmp_path, as_in_the_paper):
         """
     )
     found = judged(as_in_the_paper, file)
-    assert list(found) == [*PAPER_IDS, "one-near-two-stage"]
+    assert list(found) == [*PAPER_IDS, *OWN_IDS, "one-near-two-stage"]
     assert found["one-near-two-stage"].verdict == "refuted"
     assert found["none-near-two-stage"].verdict == "refuted"
     assert found["none-near-two-stage"].claim.statement == "Stricter."
@@ -247,7 +272,8 @@ HEAD = '[[claim]]\nid = "x"\nstatement = "s"\n'
     ("text", "words"),
     [
         ("[[claim", "not valid TOML"),
-        ("a = 1", r"no \[\[claim\]\] entry"),
+        ("a = 1", r"each claim as a \[\[claim\]\] table"),
+        ("claim = []", r"no \[\[claim\]\] entry"),
         ('[[claim]]\nid = "x"', "needs the text 'statement'"),
         (HEAD + 'check = "guess"', "there are sooner, lowest"),
         (HEAD + 'check = "sooner"\nmethods = ["a"]', "needs 'against'"),

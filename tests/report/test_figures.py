@@ -1,6 +1,7 @@
 """What is drawn equals what the logs say; every figure draws, or says what it lacks."""
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -35,10 +36,40 @@ def sizes(tmp_path_factory):
     return make_folder(tmp_path_factory.mktemp("sizes"), methods, settings, epochs=6)
 
 
+@dataclass(frozen=True)
+class Curved:
+    n: int = 5
+    degree: int = 1
+
+
+@pytest.fixture(scope="module")
+def degrees(tmp_path_factory):
+    """One task at two degrees, which by-degree asks for."""
+    folder = tmp_path_factory.mktemp("degrees")
+    for degree in (1, 6):
+        for seed in (1, 2, 3):
+            for method in ("two-stage", "spo"):
+                settings = Curved(degree=degree)
+                make_run(folder, method, "paths", 5, seed, epochs=3, settings=settings)
+    return folder
+
+
+def test_boxes_hold_the_pooled_regret_of_every_chosen_run(degrees):
+    report = load(degrees)
+    frame = FIGURES["by-degree"].data(report)
+    drawn = {row["run_id"]: row["pooled_regret"] for row in frame.iter_rows(named=True)}
+    assert drawn == {
+        run.run_id: run.record.selected.test.pooled_regret for run in report.chosen_runs()
+    }
+    assert set(frame["degree"]) == {1, 6}
+    assert frame["panel"].n_unique() == 1
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_draws_without_a_warning(report, sizes, tmp_path, name, capfd):
+def test_every_figure_draws_without_a_warning(report, sizes, degrees, tmp_path, name, capfd):
     target = tmp_path / f"{name}.png"
-    save(name, load(sizes) if name == "scaling" else report, target)
+    special = {"scaling": sizes, "by-degree": degrees}
+    save(name, load(special[name]) if name in special else report, target)
     assert target.read_bytes().startswith(b"\x89PNG")
     assert capfd.readouterr() == ("", "")
 
@@ -172,6 +203,7 @@ def test_dual_health_and_bound_are_the_logs(report, logs):
     ("name", "methods", "sentence"),
     [
         ("per-seed", ["spo"], r"at least two data seeds; `dglbench sweep"),
+        ("by-degree", ["spo"], r"at least two degrees.*`dglbench sweep --preset shortest-path"),
         ("complexity", ["spo"], r"needs a two-stage run .*`dglbench sweep"),
         ("scaling", ["spo"], r"at least three sizes.*`dglbench sweep"),
         ("dual-health", ["spo"], r"run of a dgl method; `dglbench train"),
@@ -225,7 +257,7 @@ def test_numbers_are_written_for_people():
     assert seconds([0.00001, 0.01, 0.2, 5, 2000]) == ["10 µs", "10 ms", "200 ms", "5 s", "2k s"]
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name != "scaling"])
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("scaling", "by-degree")])
 def test_figures_come_as_wide_as_a_column_or_the_text(report, tmp_path, name):
     for words, inches in (("column", 3.4), ("text", 7.0)):
         target = tmp_path / f"{words}.svg"

@@ -63,7 +63,7 @@ def test_phases_darken_along_the_stack():
 
 
 def test_a_plugins_look_depends_on_its_name_alone():
-    program = "from dglbench.report.palette import style; print(style('lodl'))"
+    program = "from dglbench.report.palette import style; print(style('mine'))"
     elsewhere = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONHASHSEED": "77"},
@@ -71,8 +71,8 @@ def test_a_plugins_look_depends_on_its_name_alone():
         text=True,
         check=True,
     )
-    assert elsewhere.stdout.strip() == str(style("lodl"))
-    assert style("lodl").label == "lodl"
+    assert elsewhere.stdout.strip() == str(style("mine"))
+    assert style("mine").label == "mine"
     assert not is_dgl("lodl")
     assert not is_dgl("dgl-ish")
 

@@ -348,7 +348,7 @@ def test_like_takes_changes(tmp_path):
     ("words", "sentence"),
     [
         (["matching", "--like", "{run}"], "--like names the task already; leave out matching."),
-        ([], "name a task, such as matching, or a run to repeat with --like."),
+        ([], "name a task, such as matching, a dataset file with --data, or a run to repeat"),
         (["--like", "{run}/nowhere"], "holds no run that can be read"),
     ],
 )

@@ -88,7 +88,7 @@ def test_plumbing_is_no_part_of_a_run(method):
     assert task.__module__ in modules
 
 
-def test_a_parse_that_another_thread_disturbed_is_made_again(monkeypatch):
+def test_a_parse_that_another_thread_disturbed_is_made_again(monkeypatch, tmp_path):
     calls = []
 
     def disturbed(text, parse=ast.parse):
@@ -98,5 +98,7 @@ def test_a_parse_that_another_thread_disturbed_is_made_again(monkeypatch):
         return parse(text)
 
     monkeypatch.setattr(source.ast, "parse", disturbed)
-    assert isinstance(source._parse(b"import os"), ast.Module)
+    file = tmp_path / "module.py"
+    file.write_text("import os")
+    assert isinstance(source._parsed(file), ast.Module)
     assert len(calls) == 3

@@ -114,19 +114,24 @@ def margins(problem: Problem, values: Array, duals: Array) -> Array:
     return (ranked[:, :, -1] - ranked[:, :, -2]).min(axis=1)
 
 
-def close(left: Array, right: Array, values: Array) -> bool:
-    """Equal up to rounding on the scale of the coefficients."""
+def close(left: Array, right: Array, values: Array, tolerance: float = TOLERANCE) -> bool:
+    """Equal up to rounding, or what a solver declares, on the scale of the coefficients."""
     scale = np.abs(values).max(initial=1e-12) * values.shape[1]
-    return bool((np.abs(left - right) <= TOLERANCE * scale).all())
+    return bool((np.abs(left - right) <= tolerance * scale).all())
 
 
-def check_feasible(problem: Problem, x: Array) -> None:
+def tolerance_of(solver: Solver) -> float:
+    """What the tests allow the relaxations and duals of a solver."""
+    return max(TOLERANCE, solver.tolerance)
+
+
+def check_feasible(problem: Problem, x: Array, tolerance: float = TOLERANCE) -> None:
     assert (x[np.broadcast_to(~problem.mask, x.shape)] == 0).all()
     assert np.allclose(x.sum(axis=2), 1, atol=1e-8)
     assert (x >= 0).all()
     assert (x <= 1).all()
     over = problem.usage(x) - problem.b
-    room = np.broadcast_to(1e-7 * np.maximum(1, np.abs(problem.b)), over.shape)
+    room = np.broadcast_to(tolerance * np.maximum(1, np.abs(problem.b)), over.shape)
     assert (over <= room).all()
     assert (over >= -room)[:, problem.equality].all()
 

@@ -126,8 +126,9 @@ def test_the_plan_estimates_from_finished_runs(
     seconds = {(g["method"], g["seed"]): g["seconds"] for g in document["groups"]}
     assert seconds["spo", 1] == 0
     assert seconds["spo", 2] > 0
-    assert seconds["dgl-1", 2] is None
-    assert document["without_estimate"] == 2
+    # Nothing here to go by: the reference runs tell.
+    assert 0 < seconds["dgl-1", 2] != seconds["spo", 2]
+    assert document["without_estimate"] == 0
     assert not list(swept.glob("*-s2-*")), "a plan runs nothing"
 
 

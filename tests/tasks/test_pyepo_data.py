@@ -24,7 +24,7 @@ def dataset(name, seed=135, **settings):
 
 def pyepo_data(module):
     """PyEPO's own generators, or a skip where it is not installed."""
-    pytest.importorskip("pyepo", reason="the peers extra is not installed")
+    pytest.importorskip("pyepo", reason="the pyepo extra is not installed")
     from pyepo import data
 
     return getattr(data, module)

@@ -270,14 +270,14 @@ def test_metrics_are_what_they_say():
 class FirstOption(OrtoolsSolver):
     """Decides badly for what looks like the truth, so that predictions seem to beat it."""
 
-    def _decide(self, values):
+    def _decide(self, values, at):
         if (values >= 0).all():
             values = -values
-        return super()._decide(values)
+        return super()._decide(values, at)
 
 
 def judge_with(solver, split):
-    return SplitEvaluator(split.instances, split.features, split.labels, solver, split.predicted)
+    return SplitEvaluator(split.instances, split.features, split.labels, solver, split.problem)
 
 
 def test_regret_is_signed_and_a_wrong_evaluation_solver_is_named():

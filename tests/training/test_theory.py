@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dglbench.methods import Constraints
-from dglbench.methods.diagnostics import dual_health, regret_bound
+from dglbench.methods.diagnostics import dual_health, error_bound, regret_bound
 from dglbench.problem import Problem
 from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench.solvers.ortools import OrtoolsSolver
@@ -40,6 +40,9 @@ def test_regret_is_below_the_bound_for_every_instance(seed, n, locations, slack,
     assert (regret <= terms["bound"] + 1e-9).all()
     assert (terms["margin_true"] >= 0).all()
     assert (terms["margin_predicted"] >= 0).all()
+    second = error_bound(Constraints(problem), y, guess, solver.duals(guess), tau)
+    assert (regret <= second["error_bound"] + 1e-9).all()
+    assert (second["adjusted_gap"] >= -1e-12).all()
 
 
 def test_the_margin_terms_vanish_with_the_temperature():

@@ -15,6 +15,7 @@ from dglbench.atomic import atomic_path
 from dglbench.errors import ReportError
 from dglbench.report.figures import (
     anytime,
+    by_degree,
     complexity,
     dual_health,
     per_seed,
@@ -39,6 +40,7 @@ FIGURES: dict[str, Figure] = {
         time_vs_regret,
         solves_vs_regret,
         per_seed,
+        by_degree,
         ranks,
         profile,
         anytime,

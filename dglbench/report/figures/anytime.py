@@ -51,7 +51,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.geom_point(p9.aes(shape="method"), middle, size=2.4, stroke=0.3)
         + p9.scale_x_continuous(limits=(0, 1.02), breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0, 0))
         + method_scales(table["method"])
-        + p9.labs(x="anytime score: 0 best from the first epoch on, 1 warm start", y="")
+        + p9.labs(x="anytime score (0 best at once, 1 warm start)", y="")
         + look(
             layout.inches(1), 0.75 + 0.19 * len(order), panel_grid_major_y=p9.element_blank(),
             axis_text_y=p9.element_text(color="#222222"),

@@ -27,6 +27,8 @@ __all__ = [
     "Figure",
     "clock_note",
     "dgl_table",
+    "legend_in",
+    "legend_lines",
     "legend_rows",
     "log_breaks",
     "look",
@@ -159,10 +161,24 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
     return ticks[:: max(1, math.ceil(len(ticks) / 4))]
 
 
-def legend_rows(entries: int, width: float) -> Any:
+def legend_lines(methods: Iterable[str], width: float, extra_in: float = 0.22) -> int:
+    """Return how many rows a legend takes before it outgrows the figure.
+
+    Entries stand in columns as wide as the widest name; one takes ``extra_in`` for its key.
+    """
+    names = [style(method).label for method in methods]
+    entry_in = extra_in + 0.055 * max(map(len, names), default=1)
+    return math.ceil(len(names) / max(1, int((width - 0.1) / entry_in)))
+
+
+def legend_in(methods: Iterable[str], width: float) -> float:
+    """Return how high such a legend is."""
+    return 0.15 * legend_lines(methods, width)
+
+
+def legend_rows(methods: Iterable[str], width: float) -> Any:
     """Return a legend that breaks into rows before it outgrows the figure."""
-    per_row = max(1, int((width - 0.3) / 0.62))
-    rows = math.ceil(entries / per_row)
+    rows = legend_lines(methods, width)
     # One object for both would lose the colours: a guide keeps what it was trained with.
     return p9.guides(color=p9.guide_legend(nrow=rows), shape=p9.guide_legend(nrow=rows))
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from dglbench.report.figures.base import (
     MUTED,
+    legend_lines,
     log_breaks,
     look,
     method_scales,
@@ -125,8 +126,9 @@ def draw_curves(
     if written:
         labs["caption"] = "\n".join(written)
     zero = floor if x == "solves" else None
-    per_row = max(2, int((width - 0.2) / 0.72))
-    legend_lines = math.ceil(len(methods) / per_row) + math.ceil(len(kinds) * 1.25 / (width - 0.2))
+    method_lines = legend_lines(methods, width, extra_in=0.32)
+    kind_lines = math.ceil(len(kinds) * 1.25 / (width - 0.2))
+    below_in = 0.42 + 0.16 * (method_lines + kind_lines) + 0.11 * len(written)
     return (
         plot
         + p9.facet_wrap("panel", ncol=columns, scales="free_y",
@@ -141,14 +143,14 @@ def draw_curves(
         + method_scales(methods, legend=True)
         + p9.scale_fill_manual(values={name: style(name).colour for name in methods}, guide=None)
         + p9.guides(
-            color=p9.guide_legend(nrow=math.ceil(len(methods) / per_row), order=1),
-            shape=p9.guide_legend(nrow=math.ceil(len(methods) / per_row), order=1),
-            linetype=p9.guide_legend(nrow=math.ceil(len(kinds) * 1.25 / (width - 0.2)), order=2),
+            color=p9.guide_legend(nrow=method_lines, order=1),
+            shape=p9.guide_legend(nrow=method_lines, order=1),
+            linetype=p9.guide_legend(nrow=kind_lines, order=2),
         )
         + p9.labs(**labs)
         + look(
             width,
-            (_PANEL_HEIGHT_IN + 0.12) * rows + 0.42 + 0.16 * legend_lines + 0.11 * len(written),
+            (_PANEL_HEIGHT_IN + 0.12) * rows + below_in,
             legend_box="vertical", legend_box_margin=0, legend_key_width=16,
         )
     )  # fmt: skip
@@ -200,10 +202,11 @@ def _axis(
     left, data = math.log10(floor), max(math.log10(last), math.log10(floor) + 1)
     margin = 0.02 * (data - left)
     most = frame.group_by("panel").agg(pl.col("method").n_unique())["method"].max()
-    gutter_in = _SLOT_IN * (int(str(most)) + 0.6)
+    slot_in = min(_SLOT_IN, 0.45 * panel_in / (int(str(most)) + 0.6))
+    gutter_in = slot_in * (int(str(most)) + 0.6)
     per_inch = (data - left + 2 * margin) / (panel_in - gutter_in)
     right = data + margin + per_inch * gutter_in
-    return Axis(left - margin, data + margin, right, per_inch * _SLOT_IN), floor
+    return Axis(left - margin, data + margin, right, per_inch * slot_in), floor
 
 
 def _ticks(axis: Axis, zero: float | None) -> list[float]:

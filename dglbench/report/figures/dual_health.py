@@ -73,7 +73,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(17)))
         + p9.scale_y_continuous(labels=_share_or_count)
         + method_scales(table["method"], legend=True)
-        + legend_rows(frame["method"].n_unique(), width)
+        + legend_rows(frame["method"].unique(), width)
         + p9.labs(x="epoch", y="")
         + look(width, 4.3, strip_text_y=p9.element_text(ha="center", weight="normal"))
     )

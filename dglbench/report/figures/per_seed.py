@@ -6,6 +6,7 @@ is whether the picture is the same each time.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ import polars as pl
 from dglbench.errors import ReportError
 from dglbench.report.curves import curves, with_reference
 from dglbench.report.figures.base import Figure, clock_note, plain
+from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.figures.curve_panels import draw_curves
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report, Unit
@@ -21,10 +23,11 @@ from dglbench.report.pairwise import Pairs
 __all__ = ["FIGURE", "data"]
 
 
-def data(report: Report) -> pl.DataFrame:
+def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return the curves of every setting that was run with several data seeds."""
     units = _units(report)
-    runs = [run for unit in units for run in report.chosen_runs(unit)]
+    rows = [[unit for unit in units if unit.family == name] for name in _families(units)]
+    runs = drawn_runs(report, rows, best_only=is_crowded(report, layout))
     return with_reference(report, units, curves(report, runs))
 
 
@@ -32,11 +35,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a row per setting and a column per seed."""
     units = _units(report)
     titles, note = clock_note(report, units)
-    families = [unit.family for unit in units]
-    seeds = max(families.count(family) for family in families)
+    seeds = max(_families(units).values())
     pairs = Pairs(report)
     return draw_curves(
-        data(report),
+        data(report, layout),
         x="elapsed_s",
         x_title="training time, seconds",
         x_labels=plain,
@@ -45,6 +47,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         columns=min(seeds, 4),
         notes=(
             "at the right: final level with its 95 % interval over test instances",
+            *([BEST_ONLY] if is_crowded(report, layout) else []),
             *([note] if note else []),
         ),
         layout=layout,
@@ -52,8 +55,8 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
 
 
 def _units(report: Report) -> list[Unit]:
-    families = [unit.family for unit in report.units if report.chosen_runs(unit)]
-    units = [unit for unit in report.units if families.count(unit.family) > 1]
+    counts = _families([unit for unit in report.units if report.chosen_runs(unit)])
+    units = [unit for unit in report.units if counts[unit.family] > 1]
     if not units:
         raise ReportError(
             "per-seed needs one setting with finished runs of at least two data seeds; "
@@ -62,12 +65,18 @@ def _units(report: Report) -> list[Unit]:
     return units
 
 
+def _families(units: list[Unit]) -> Counter[str]:
+    """Count the seeds of each setting."""
+    return Counter(unit.family for unit in units)
+
+
 FIGURE = Figure(
     name="per-seed",
     title="The same comparison for each data seed",
     caption=(
         "Test relative regret against training time as in time-vs-regret, one panel per data "
-        "seed. A seed is a different dataset: here none is averaged away."
+        "seed. A seed is a different dataset: here none is averaged away. Of more than ten "
+        "methods only the best of each family is drawn in a setting."
     ),
     draw=draw,
     data=data,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from dglbench.errors import ReportError
 from dglbench.report.figures.base import (
     Figure,
+    legend_in,
     legend_rows,
     look,
     method_scales,
@@ -18,6 +20,7 @@ from dglbench.report.figures.base import (
     percent,
     to_table,
 )
+from dglbench.report.figures.choice import BEST_ONLY, best_of_each_family, is_crowded
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.profiles import times_to_target
@@ -25,7 +28,7 @@ from dglbench.report.profiles import times_to_target
 __all__ = ["FIGURE", "data"]
 
 
-def data(report: Report) -> pl.DataFrame:
+def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return the steps of every method's profile: factor, and share of settings within it."""
     times = times_to_target(report)
     if len(times.units) < 2 or len(times.methods) < 2:
@@ -36,8 +39,13 @@ def data(report: Report) -> pl.DataFrame:
     factors = times.factors
     finite = factors[np.isfinite(factors)]
     end = max(10.0, float(finite.max()) * 1.3)
+    kept = set(times.methods)
+    if is_crowded(report, layout):
+        kept = best_of_each_family(report, report.units)
     rows: list[dict[str, Any]] = []
     for at, method in enumerate(times.methods):
+        if method not in kept:
+            continue
         own = np.sort(factors[:, at])
         share, known = 0.0, own[np.isfinite(own)]
         steps = [(1.0, float((known <= 1 + 1e-9).sum()) / len(own))]
@@ -54,9 +62,11 @@ def data(report: Report) -> pl.DataFrame:
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw step lines; a line that starts high is quick, one that ends high gets there."""
-    frame = data(report)
+    frame = data(report, layout)
     table = to_table(frame)
     width = layout.inches(1)
+    methods = frame["method"].unique().to_list()
+    note = BEST_ONLY if is_crowded(report, layout) else None
     high = float(table["factor"].max())
     ticks = [float(f) for f in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if f <= high]
     return (
@@ -69,9 +79,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         )
         + p9.scale_y_continuous(labels=percent, limits=(0, 1), breaks=[0, 0.25, 0.5, 0.75, 1])
         + method_scales(table["method"], legend=True)
-        + legend_rows(frame["method"].n_unique(), width)
-        + p9.labs(x="times the quickest method's time", y="settings within 5 % of the best")
-        + look(width, 2.5)
+        + legend_rows(methods, width)
+        + p9.labs(x="times the quickest method's time", y="settings within 5 % of the best",
+                  caption=note and textwrap.fill(note, int(18 * width)))
+        + look(width, 2.3 + legend_in(methods, width) + (0.25 if note else 0))
     )  # fmt: skip
 
 

@@ -41,10 +41,12 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     count = len(found.methods)
     half = math.ceil(count / 2)
     bars = [(found.rank(first), found.rank(last)) for first, last in found.cliques]
-    width = layout.inches(1)
     span = count - 1
-    # Names stand beside the axis: this many ranks of room at each side.
-    room = span * 0.78 / (width - 1.75)
+    # Names stand beside the axis, with their mean rank: this many inches at each side.
+    longest = max(len(style(method).label) for method in found.methods)
+    side_in = 0.42 + 0.06 * max(longest, 7)
+    width = layout.width or max(layout.inches(1), 2 * side_in + 0.09 * count)
+    room = span * side_in / (width - 2 * side_in - 0.1) / 1.2
     below = 0.1 + _BAR * len(bars)
     stems, names = [], []
     for place, (method, rank) in enumerate(zip(found.methods, found.mean_ranks, strict=True)):
@@ -62,7 +64,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     texts = pl.DataFrame(names)
     colours = {method: style(method).colour for method in found.methods}
     deepest = -(below + _ROW * (half + 0.3))
-    ticks = pl.DataFrame({"x": [float(rank) for rank in range(1, count + 1)]}).to_pandas()
+    ticks = pl.DataFrame({"x": [float(rank) for rank in _ticks(count)]}).to_pandas()
     plot = (
         p9.ggplot()
         + p9.annotate("segment", x=1, xend=count, y=0, yend=0, color=INK, size=0.5)
@@ -91,7 +93,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     return (
         plot
         + p9.scale_color_manual(values=colours, guide=None)
-        + p9.scale_x_continuous(limits=(1 - room * 1.35, count + room * 1.35), expand=(0, 0))
+        + p9.scale_x_continuous(limits=(1 - room * 1.2, count + room * 1.2), expand=(0, 0))
         + p9.scale_y_continuous(limits=(bottom, 0.38), expand=(0, 0))
         + p9.labs(x="", y="", caption=_caption(found))
         + look(
@@ -100,6 +102,12 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
             axis_title=p9.element_blank(), axis_ticks=p9.element_blank(),
         )
     )  # fmt: skip
+
+
+def _ticks(count: int) -> list[int]:
+    """Return ranks to name on the axis: all, or few enough not to run into each other."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50) if count / step <= 12 or step == 50)
+    return [1, *(rank for rank in range(step, count + 1, step) if rank > 1)]
 
 
 def _ruler(plot: Any, found: Ranking, y: float) -> Any:

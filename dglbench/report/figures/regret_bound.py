@@ -70,7 +70,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
             labels=lambda values: [f"{value}×" for value in number(values)],
         )
         + method_scales(table["method"], legend=True)
-        + legend_rows(frame["method"].n_unique(), width)
+        + legend_rows(frame["method"].unique(), width)
         + p9.labs(x="epoch", y="Theorem 1's bound over the regret")
         + look(width, 1.75 * rows + 0.65)
     )

@@ -20,6 +20,7 @@ from dglbench.report.figures.base import (
     to_table,
     wrap,
 )
+from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
@@ -28,12 +29,13 @@ from dglbench.runs.schemas import PHASES
 __all__ = ["FIGURE", "data"]
 
 
-def data(report: Report) -> pl.DataFrame:
+def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return seconds per epoch and share of the epoch for each phase, set-up left out.
 
     Means, not medians: a refresh every U epochs must show up with its 1/U.
     """
-    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
+    units = one_seed_each(report.units)
+    runs = drawn_runs(report, [units], best_only=is_crowded(report, layout))
     names = ["run_id", "setting", "method"]
     means = (
         report.table("timing", runs)
@@ -50,7 +52,7 @@ def data(report: Report) -> pl.DataFrame:
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw one bar a method, cut by phase, with the epoch's seconds at its end."""
-    frame = data(report)
+    frame = data(report, layout)
     shown = set(frame["setting"].to_list())
     titles, note = clock_note(report, [unit for unit in report.units if unit.label in shown])
     columns = layout.columns(len(titles))
@@ -71,6 +73,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
     )
     width = layout.inches(columns, 2.5)
+    notes = [BEST_ONLY] * is_crowded(report, layout) + ([note] if note else [])
     return (
         p9.ggplot(table, p9.aes("name", "share", fill="phase"))
         + p9.geom_col(width=0.72, color="white", size=0.25)
@@ -82,13 +85,14 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.facet_wrap("panel", ncol=columns, labeller=wrap(36))
         + p9.scale_fill_manual(values=PHASE_COLOURS, breaks=stack)
         + p9.scale_y_continuous(
-            labels=percent, breaks=[0, 0.25, 0.5, 0.75, 1], limits=(0, 1.2), expand=(0, 0)
+            labels=percent, breaks=[0, 0.25, 0.5, 0.75, 1], limits=(0, 1.25), expand=(0, 0)
         )
         + p9.guides(fill=p9.guide_legend(nrow=2 if columns == 1 else 1))
-        + p9.labs(x="", y="share of a training epoch; its mean length at the right", caption=note)
+        + p9.labs(x="", y="share of a training epoch; its mean length at the right",
+                  caption="\n".join(notes) or None)
         + look(
             width,
-            (0.16 * len(methods) + 0.4) * rows + 0.75,
+            (0.16 * len(methods) + 0.4) * rows + 0.75 + 0.11 * len(notes),
             panel_grid_major_y=p9.element_blank(),
             axis_text_y=p9.element_text(color="#222222", size=SMALL_PT + 0.3),
         )

@@ -8,15 +8,15 @@ import polars as pl
 
 from dglbench.report.curves import curves, one_seed_each, with_reference
 from dglbench.report.figures.base import Figure, clock_note, plain
+from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.figures.curve_panels import draw_curves
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report, Run, Unit
 from dglbench.report.pairwise import Pairs
-from dglbench.report.palette import family
 from dglbench.report.seeds import BAND_SEEDS, families
 from dglbench.report.titles import without_seed
 
-__all__ = ["FIGURE", "best_of_each_family", "data", "panels", "runs_of"]
+__all__ = ["FIGURE", "data", "panels", "runs_of"]
 
 _MANY_PANELS = 4
 """With more panels than this, the best of each family is drawn."""
@@ -31,36 +31,11 @@ def panels(report: Report) -> list[list[Unit]]:
     ]
 
 
-def best_of_each_family(report: Report, units: list[Unit]) -> set[str]:
-    """Return, of each family of methods, the one with the lowest mean validation regret."""
-    regrets: dict[str, list[float]] = {}
-    for unit in units:
-        for run in report.chosen_runs(unit):
-            regrets.setdefault(run.method, []).append(run.val_regret)
-    most = max(len(found) for found in regrets.values())
-    best: dict[str, tuple[float, str]] = {}
-    for method, found in regrets.items():
-        if len(found) == most:
-            place = (sum(found) / len(found), method)
-            best[family(method)] = min(best.get(family(method), place), place)
-    return {method for _, method in best.values()}
-
-
 def runs_of(report: Report, layout: Layout) -> list[Run]:
     """Return the runs that are drawn."""
     shown = panels(report)
-    runs = []
-    for units in shown:
-        kept = None
-        if len(shown) > _MANY_PANELS and not layout.every_method:
-            kept = best_of_each_family(report, units)
-        runs += [
-            run
-            for unit in units
-            for run in report.chosen_runs(unit)
-            if kept is None or run.method in kept
-        ]
-    return runs
+    many = len(shown) > _MANY_PANELS and not layout.every_method
+    return drawn_runs(report, shown, best_only=many or is_crowded(report, layout))
 
 
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
@@ -91,7 +66,7 @@ def draw_against(
     if any(len(units) > 1 for units in shown):
         notes[0] += "; over several seeds, mean and range (shaded)"
     if len(runs) < sum(len(report.chosen_runs(unit)) for units in shown for unit in units):
-        notes.append("of each family of methods the one with the lowest validation regret")
+        notes.append(BEST_ONLY)
     if clock and note:
         notes.append(note)
     pairs = Pairs(report)
@@ -116,7 +91,7 @@ FIGURE = Figure(
         "selected epoch was reached, the dotted line holds its level, and the marks at the right "
         "give the final levels with 95 % intervals. Where a setting was run with three data seeds "
         "or more, the mean over seeds and their range are shown; with two, one of them. With many "
-        "settings only the best of each family of methods is drawn, by validation regret; "
+        "settings or methods only the best of each family is drawn, by validation regret; "
         "--methods draws those you name."
     ),
     draw=draw,

@@ -1,9 +1,12 @@
 // The interactive chart: rows, scales and colours are filled into the specification, and again
 // whenever a control or the reader's colour scheme changes.
-(() => {
+(async () => {
   const holder = document.getElementById("chart");
   if (!holder) return;
-  const data = JSON.parse(document.getElementById("chart-data").textContent);
+  const stored = document.getElementById("chart-data");
+  const data = stored.type === "application/gzip"
+    ? await unpack(stored.textContent).json()
+    : JSON.parse(stored.textContent);
   const spec = JSON.parse(document.getElementById("chart-spec").textContent);
   const control = (name) => document.getElementById(`chart-${name}`);
   const dark = matchMedia("(prefers-color-scheme: dark)");

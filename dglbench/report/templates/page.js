@@ -10,7 +10,7 @@ for (const table of document.querySelectorAll("table")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const numeric = head.classList.contains("num");
-      const key = (row) => row.cells[column].dataset.value;
+      const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
       const rows = [...body.rows].sort((a, b) => {
         const [x, y] = [key(a), key(b)];
         if (x === "" || y === "") return (x === "") - (y === "");
@@ -62,5 +62,30 @@ for (const link of document.querySelectorAll("a[data-figure]")) {
     const bytes = Uint8Array.from(atob(document.getElementById(link.dataset.figure).src.split(",")[1]), (c) => c.charCodeAt(0));
     const svg = new TextDecoder().decode(bytes).replace(/<style>@media.*?<\/style>/s, "");
     link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  });
+}
+
+// What is long is packed into the page: figures are unpacked when it opens, a table when it is
+// asked for (a browser that cannot saves it as a .csv.gz), the chart's data by the chart.
+function unpack(base64) {
+  const bytes = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+for (const image of document.querySelectorAll("img[data-packed]")) {
+  unpack(image.dataset.packed).blob().then((blob) => {
+    const reader = new FileReader();
+    reader.onload = () => { image.src = reader.result; delete image.dataset.packed; };
+    reader.readAsDataURL(new Blob([blob], { type: "image/svg+xml" }));
+  });
+}
+for (const link of document.querySelectorAll("a[data-packed]")) {
+  if (!("DecompressionStream" in window)) continue;
+  link.addEventListener("click", async (event) => {
+    if (link.href.startsWith("blob:")) return;
+    event.preventDefault();
+    const text = await unpack(link.href.split(",")[1]).text();
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = link.download.replace(/\.gz$/, "");
+    link.click();
   });
 }

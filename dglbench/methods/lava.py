@@ -1,0 +1,85 @@
+"""LAVA: the best decision should beat its neighbours, and no solver is asked in training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from annotated_types import Ge
+from typing_extensions import Doc
+
+from dglbench.methods.base import Batch, LearningRate, Method, Training
+from dglbench.problem import Problem
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Lava", "LavaOptions", "too_large"]
+
+_MOST_NUMBERS = 500_000
+"""Of a simplex tableau: 4 MB, one for each basis that is looked at."""
+
+
+def too_large(problem: Problem) -> str | None:
+    """Say why the vertices of this problem cannot be had; None if they can."""
+    numbers = (problem.groups + problem.rows) * (problem.size + problem.rows)
+    if numbers <= _MOST_NUMBERS:
+        return None
+    return (
+        f"its simplex tableau would have {numbers:,} numbers, and adjacent vertices are looked "
+        f"for up to {_MOST_NUMBERS:,}; take a smaller problem, or another method."
+    )
+
+
+@dataclass(frozen=True)
+class LavaOptions:
+    """Options of `Lava`."""
+
+    lr: LearningRate = 0.01
+    margin: Annotated[
+        float, Ge(0), Doc("lead that the best decision should have, in scaled label units")
+    ] = 0.1
+    bases: Annotated[
+        int, Ge(1), Doc("bases that are looked at where a vertex is degenerate, at most")
+    ] = 50
+
+
+class Lava(Method):
+    """`dglbench.losses.lava` on all training instances.
+
+    Solver calls: x*(y) once per instance at set-up, none per step. The vertices next to it are
+    found at set-up too, timed and counted as ``vertices``.
+    """
+
+    summary: ClassVar[str] = "the best decision against adjacent vertices; no solver in training"
+    group: ClassVar[str] = "other losses"
+    Options: ClassVar[type[Any]] = LavaOptions
+
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """See `too_large`."""
+        return too_large(problem)
+
+    def __init__(self, options: LavaOptions) -> None:
+        # Imported now: what happens in `prepare` is on the clock.
+        from dglbench.losses.lava import LAVA
+
+        super().__init__(options)
+        self._loss = LAVA
+
+    def prepare(self, training: Training) -> None:
+        """Solve every training instance with its true values, and find the neighbours."""
+        import torch
+
+        options = self.options
+        self._criterion = self._loss(
+            training.constraints.problem,
+            margin=options.margin,
+            bases=options.bases,
+            solver=training.solver,
+        )
+        self._criterion.find_neighbours(training.labels, torch.arange(len(training.labels)))
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return the mean loss of the batch."""
+        return self._criterion.batch_loss(batch)

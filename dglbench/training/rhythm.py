@@ -1,0 +1,73 @@
+"""How often a run is judged: a model of what that costs, from the sizes alone.
+
+Judging is off the clock, and still someone's time. By default the evaluations of a run are
+meant to take no more than half of the training seconds of the cheapest method (a third of
+the run's wall time), or 2 s. What a solve and a step cost is reckoned, never measured, so
+that every method, machine and moment gets the same rhythm:
+
+    step       2 µs + 0.02 µs · GS                  forward and backward pass, an instance
+    decide     2 µs + 0.1 µs · GS                   paths, top-k, knapsacks of one row
+               5 µs + 0.02 µs · GS · log2(GS)       other problems with integer vertices
+               65 µs · (GS + 100)                   integer programs
+    relax      as decide; 1.6 µs · (GS + M + 50) for integer programs
+
+G groups of S options, M rows. An evaluation decides for validation and test, relaxes
+training instances (the table ``duals``) and prices validation instances (``bound``); of
+either at most as many as are reckoned to take 2 s.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from dglbench.problem import Problem
+from dglbench.task import Dataset
+from dglbench.training.spec import Protocol
+
+__all__ = ["decide_s", "diagnosed_instances", "evaluation_period", "with_rhythm"]
+
+_ALLOWED_S = 2.0
+_DIAGNOSED_S = 2.0
+
+
+def with_rhythm(protocol: Protocol, dataset: Dataset) -> Protocol:
+    """Fill in how often to evaluate, where that was left open."""
+    if protocol.evaluate_every is not None:
+        return protocol
+    train, val, test = (len(dataset.rows(split)) for split in ("train", "val", "test"))
+    every = evaluation_period(dataset.problem, train, val, test, protocol.epochs)
+    return dataclasses.replace(protocol, evaluate_every=every)
+
+
+def evaluation_period(problem: Problem, train: int, val: int, test: int, epochs: int) -> int:
+    """Return the epochs between evaluations; the last epoch is evaluated whatever this is."""
+    most = diagnosed_instances(problem)
+    diagnosed = min(train, most) + min(val, most)
+    cost = (val + test) * decide_s(problem) + diagnosed * _relax_s(problem)
+    budget = max(_ALLOWED_S, epochs * train * _step_s(problem) / 2)
+    return min(max(math.ceil(epochs * cost / budget), 1), epochs)
+
+
+def diagnosed_instances(problem: Problem) -> int:
+    """Return how many instances of a split the diagnostics look at, the first ones."""
+    return max(int(_DIAGNOSED_S / _relax_s(problem)), 1)
+
+
+def decide_s(problem: Problem) -> float:
+    """Reckon the seconds of one exact decision."""
+    if problem.is_path or problem.is_top_k or problem.is_knapsack:
+        return 2e-6 + 1e-7 * problem.size
+    if problem.is_integral:
+        return 5e-6 + 2e-8 * problem.size * math.log2(max(problem.size, 2))
+    return 65e-6 * (problem.size + 100)
+
+
+def _relax_s(problem: Problem) -> float:
+    if problem.is_integral or problem.is_knapsack:
+        return decide_s(problem)
+    return 1.6e-6 * (problem.size + problem.rows + 50)
+
+
+def _step_s(problem: Problem) -> float:
+    return 2e-6 + 2e-8 * problem.size
