@@ -72,9 +72,7 @@ def bounds(hint: Any) -> Bounds:
         for item in metadata
         if type(item) in _RANGE_SIGNS
     }
-    return Bounds(
-        choices, found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt)
-    )
+    return Bounds(found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt))
 
 
 def describe(cls: type[Any]) -> list[OptionInfo]:
