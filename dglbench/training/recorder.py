@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -84,12 +84,12 @@ class Recorder:
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
         if not self._start_regret:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
-        regret = metrics["val"]["relative_regret"]
+        regret = metrics["val"][selection.MEASURE]
         leading = learner.spec.lead_in is not None and epoch <= 0
         better = not leading and selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
-            regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
+            regrets = {split: _kept(figures) for split, figures in metrics.items()}
             self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
             self._best_test = outcomes["test"]
             self.best_weights = saved_state(learner.predictor)
@@ -218,6 +218,12 @@ class Recorder:
                     f"table '{table}'; it has {', '.join(schemas.TABLES[table].names[1:])}."
                 )
             self._rows[table].append({"epoch": epoch, **row})
+
+
+def _kept(figures: dict[str, Any]) -> Regrets:
+    """Keep the figures that the record has a field for."""
+    names = {field.name for field in fields(Regrets)}
+    return Regrets(**{name: value for name, value in figures.items() if name in names})
 
 
 def _plain(value: Any) -> Any:
