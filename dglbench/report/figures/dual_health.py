@@ -33,6 +33,7 @@ _MEASURES = {
     "share_broken": "instances with a\nbroken constraint",
 }
 _MARGIN_IN, _PANEL_IN, _LEAST_PANEL_IN = 0.8, 1.4, 1.0
+_LETTERS_AN_INCH = 12.5
 _MOST_SETTINGS = 6
 """Side by side; their three rows leave no place to go on below."""
 
@@ -69,12 +70,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     orders = {"setting": settings, "panel": list(_MEASURES.values())}
     table, shown_table = to_table(frame, **orders), to_table(shown, **orders)
     width = layout.width or max(COLUMN_IN, _MARGIN_IN + _PANEL_IN * len(settings))
+    titles_fit = int(_LETTERS_AN_INCH * (width - _MARGIN_IN) / len(settings))
     note = f"{plural(left_out, 'further setting')}: see the data, or ask for --tasks"
     return (
         p9.ggplot(table, p9.aes("epoch", "share", color="method"))
         + p9.geom_line(size=0.5)
         + p9.geom_point(p9.aes(shape="method"), shown_table, size=1.3, stroke=0.3)
-        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(17)))
+        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(titles_fit)))
         + p9.scale_y_continuous(labels=_share_or_count)
         + method_scales(table["method"], legend=True)
         + legend_rows(frame["method"].unique(), width)
