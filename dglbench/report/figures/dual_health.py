@@ -70,13 +70,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     orders = {"setting": settings, "panel": list(_MEASURES.values())}
     table, shown_table = to_table(frame, **orders), to_table(shown, **orders)
     width = layout.width or max(COLUMN_IN, _MARGIN_IN + _PANEL_IN * len(settings))
-    titles_fit = int(_LETTERS_AN_INCH * (width - _MARGIN_IN) / len(settings))
+    fitting = wrap(int(_LETTERS_AN_INCH * (width - _MARGIN_IN) / len(settings)))
     note = f"{plural(left_out, 'further setting')}: see the data, or ask for --tasks"
     return (
         p9.ggplot(table, p9.aes("epoch", "share", color="method"))
         + p9.geom_line(size=0.5)
         + p9.geom_point(p9.aes(shape="method"), shown_table, size=1.3, stroke=0.3)
-        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(titles_fit)))
+        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=fitting))
         + p9.scale_y_continuous(labels=_share_or_count)
         + method_scales(table["method"], legend=True)
         + legend_rows(frame["method"].unique(), width)
