@@ -55,10 +55,8 @@ class OptionInfo(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What an option's annotation allows."""
+    """The numbers that an option's annotation allows."""
 
-    choices: tuple[Any, ...]
-    """The words to choose from, if it is one of some."""
     lowest: float
     """The smallest number allowed; minus infinity if there is none."""
     highest: float
@@ -68,16 +66,13 @@ class Bounds(NamedTuple):
 
 def bounds(hint: Any) -> Bounds:
     """Read the annotation of one option."""
-    base, metadata = _strip(hint)
-    choices = typing.get_args(base) if typing.get_origin(base) is Literal else ()
+    _, metadata = _strip(hint)
     found = {
         type(item): float(getattr(item, _RANGE_SIGNS[type(item)][1]))
         for item in metadata
         if type(item) in _RANGE_SIGNS
     }
-    return Bounds(
-        choices, found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt)
-    )
+    return Bounds(found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt))
 
 
 def describe(cls: type[Any]) -> list[OptionInfo]:

@@ -175,7 +175,7 @@ def _by_week(
     heads: npt.NDArray[np.int64] = np.full(count, n)
     if settings.fewest is not None:
         draws = stream(seed, "matching", "cohorts")
-        heads = draws.integers(settings.fewest, n, size=count, endpoint=True)
+        heads = np.asarray(draws.integers(settings.fewest, n, count, endpoint=True))
     places = np.array([settings.places(int(number)) for number in heads])
     if settings.room == "drawn":
         odds = np.full(locations, 1 / locations)
