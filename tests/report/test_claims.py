@@ -168,7 +168,7 @@ def test_one_setting_against_it_refutes(tmp_path):
     )  # fmt: skip
     found = judged(load(tmp_path))
     assert found["sooner-than-spo"].verdict == "refuted"
-    assert found["sooner-than-spo"].summary == "holds in 1 of 2, fails in 1"
+    assert found["sooner-than-spo"].summary == "holds in 1 of 2, fails in 1; needs all"
     assert found["seeds-agree"].verdict == "refuted"
 
 
