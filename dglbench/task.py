@@ -165,6 +165,11 @@ class Task(ABC):
     """A frozen dataclass with at least the field ``n``, every field with a default."""
     open_settings: ClassVar[tuple[str, ...]] = ()
     """Settings that may still be chosen where the data come from a file."""
+    integral: ClassVar[bool | None] = None
+    """Whether the relaxation has integer optima whatever the values; None if nobody knows.
+
+    Where the problem's structure tells (`Problem.is_integral`), it need not be said.
+    """
 
     @abstractmethod
     def generate(self, settings: Any, seed: int) -> Dataset:
