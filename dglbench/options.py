@@ -146,7 +146,7 @@ def spell_out_ranges(words: str) -> list[str]:
 
 def as_dict(options: Any) -> dict[str, Any]:
     """Return the options as JSON-ready values, without those that came `LATER` and are default."""
-    later = _later(type(options))
+    later = _later(type(options))  # type: ignore[arg-type]  # classes are hashable
     return {
         field.name: list(value) if isinstance(value, tuple) else value
         for field in dataclasses.fields(options)
