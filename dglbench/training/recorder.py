@@ -143,6 +143,7 @@ class Recorder:
             groups=dataset.problem.groups,
             options=dataset.problem.options,
             sense=dataset.problem.sense,
+            integral=learner.integral,
             label_scale=learner.scale,
             warm_start=warm,
             selected=selected,

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
+from dglbench.options import LATER
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
@@ -70,10 +71,12 @@ class MatchingSettings:
         tuple[int, ...] | None, Doc("room at each location, instead of slack")
     ] = None
     fewest: Annotated[
-        int | None, Ge(1), Doc("individuals of the smallest cohort; none: always n")
+        int | None, Ge(1), Doc("individuals of the smallest cohort; none: always n"), LATER
     ] = None
     room: Annotated[
-        Literal["even", "drawn"], Doc("places: as many everywhere, or shared out by instance")
+        Literal["even", "drawn"],
+        Doc("places: as many everywhere, or shared out by instance"),
+        LATER,
     ] = "even"
 
     def __post_init__(self) -> None:
