@@ -257,7 +257,7 @@ class Driver:
 
     def _tell_upgrade(self, record: RunRecord) -> None:
         """Say once for each change that a finished run was made with other libraries."""
-        changes = ", ".join(provenance.upgrades(record.environment))
+        changes = ", ".join(provenance.upgrades(record))
         if changes and changes not in self._told:
             self._told.add(changes)
             self.listener.tell(
