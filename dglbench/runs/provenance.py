@@ -13,7 +13,16 @@ from typing import Any
 
 from dglbench.runs.record import Environment, RunRecord
 
-__all__ = ["EXTRAS", "LIBRARIES", "busy", "current_load", "environment", "extras", "libraries", "upgrades"]
+__all__ = [
+    "EXTRAS",
+    "LIBRARIES",
+    "busy",
+    "current_load",
+    "environment",
+    "extras",
+    "libraries",
+    "upgrades",
+]
 
 _PACKAGE = Path(__file__).parents[1]
 
