@@ -121,7 +121,7 @@ class Cost(SettingCheck):
 
 @dataclass(frozen=True)
 class LeadInPays(SettingCheck):
-    """The best of ``methods`` by validation has the regret of ``against`` sooner, ends no higher."""
+    """The best of ``methods`` by validation: the regret of ``against`` sooner, and no higher."""
 
     methods: Annotated[tuple[str, ...], Doc("methods with a lead-in, such as qptl-after-dgl-*")]
     against: Annotated[str, Doc("the same method without one")]
@@ -131,7 +131,7 @@ class LeadInPays(SettingCheck):
         """What must be true in a setting."""
         other = name(self.against)
         return (
-            f"{names(self.methods)}, of several lead-ins the one with the lowest validation regret, "
+            f"{names(self.methods)}, of several lead-ins the one of lowest validation regret, "
             f"has {other}'s final test regret sooner than {other} itself, "
             "the lead-in's seconds included, and its own final test regret is not above "
             f"{other}'s, by the 95 % interval of the difference on the same test instances."
