@@ -196,6 +196,16 @@ def test_sooner_than_qptl_through_cvxpylayers_is_asked_of_large_matchings_only(t
     assert "Looked at: matching from 50." in item.rule
 
 
+def test_of_many_lead_ins_the_one_that_validation_takes_is_judged(tmp_path):
+    """One that happens to be quick decides nothing."""
+    plain_run(tmp_path, "qptl", [0.2, 0.15, 0.11, 0.08], 1.0)
+    plain_run(tmp_path, "qptl-after-dgl-none-2", [0.2, 0.1, 0.08], 1.0)  # alone it would hold
+    plain_run(tmp_path, "qptl-after-dgl-none-5", [0.2, 0.1, 0.07], 9.0)  # better, and later
+    (finding,) = judged(load(tmp_path))["lead-in-pays"].findings
+    assert finding.outcome == "fails"
+    assert "QPTL after DGL-none×5 (taken of 2 by validation)" in finding.text
+
+
 def test_numbers_are_those_of_the_logs(as_in_the_paper):
     (finding,) = (
         finding
