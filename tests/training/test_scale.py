@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +50,50 @@ def test_true_optima_are_kept_checked_and_shared(tmp_path, monkeypatch):
     assert (second.optimal == optimal).all()
     kept.write_bytes(kept.read_bytes()[:-1] + b"\x55")
     assert (judge().optimal == optimal).all()  # what is damaged is solved again
+
+
+SHARE = """
+import sys
+from pathlib import Path
+from dglbench.plugins import find_task
+from dglbench.training import shared_answers
+from dglbench.training.evaluation import Evaluator
+
+shared_answers._WORTH_KEEPING_S = 0.0
+task = find_task("matching")
+dataset = task.generate(task.parse_settings({"n": 8, "train": 4, "val": 6, "test": 4}), 1)
+evaluator = Evaluator(task, dataset)
+evaluator.share(Path(sys.argv[1]), None)
+sys.stdin.readline()
+print([judge.optimal.tobytes().hex() for judge in evaluator.splits.values()])
+"""
+
+
+def solve_side_by_side(folder, count):
+    """Let processes solve the same labels at the same moment; return what each found."""
+    command = [sys.executable, "-c", SHARE, str(folder)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(count)]
+    found = [process.communicate("now\n", timeout=120)[0] for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    return found
+
+
+def test_processes_share_a_folder_and_notice_a_flipped_byte(tmp_path):
+    first, second = solve_side_by_side(tmp_path, 2)
+    assert first == second
+    kept = sorted((tmp_path / FOLDER).iterdir())
+    assert [path.name.partition("-")[2] for path in kept] == ["optimal-test", "optimal-val"]
+    whole = [path.read_bytes() for path in kept]
+    for content in whole:
+        seal, _, body = content.partition(b"\n")
+        assert hashlib.sha256(body).hexdigest().encode() == seal
+
+    damaged = bytearray(whole[0])
+    damaged[-5] ^= 1  # in the last number: still an array, with another optimum
+    kept[0].write_bytes(damaged)
+    assert solve_side_by_side(tmp_path, 1) == [first]
+    assert [path.read_bytes() for path in kept] == whole
 
 
 def test_float32_is_another_run_and_float64_asks_what_it_always_did():
