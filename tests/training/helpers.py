@@ -90,13 +90,21 @@ class Ran(NamedTuple):
     weights: Any
 
 
+OPTIONS = {"lodl": {"samples": 100}}
+"""What is set lower here than it is for real, so that contracts stay quick."""
+
+
 def make_spec(task, method, solver=None, *, seed=25, options=None, threads=1, **protocol):
     plugin = find_task(task)
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
     return resolve_run(
         resolve_data(plugin, TASKS[task], seed),
         method,
-        given_options={"lr": RATES.get(task, 0.05), **(options or {})},
+        given_options={
+            "lr": RATES.get(task, 0.05),
+            **OPTIONS.get(method, {}),
+            **(options or {}),
+        },
         protocol=resolve_protocol(plugin, given),
         solver=solver or fastest(task),
         threads=threads,
