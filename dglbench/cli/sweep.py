@@ -98,7 +98,8 @@ def run(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+            help="Solver family: ortools, batched, pdlp or a plugin's (see list).  "
+            "[default: ortools]"
         ),
     ] = None,
     lead_in: Annotated[

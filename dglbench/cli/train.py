@@ -81,7 +81,8 @@ def run(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="Solver family: ortools, batched or a plugin's (see list).  [default: ortools]"
+            help="Solver family: ortools, batched, pdlp or a plugin's (see list).  "
+            "[default: ortools]"
         ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help=f"Passes over the data.  {_TASKS}")] = None,

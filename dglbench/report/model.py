@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dglbench.runs.provenance import libraries
+from dglbench.methods.pyepo.border import TESTED
+from dglbench.runs.provenance import extras, libraries
 from dglbench.runs.record import Environment, Identity, RunRecord
 
 __all__ = ["Comparability", "Conditions", "Run", "Unit", "Unreadable", "label_units"]
@@ -166,11 +167,15 @@ class Run:
     def conditions(self) -> Conditions:
         """What the run's seconds depend on besides its own work."""
         seen = self.environment
+        # With the PyEPO that the extra brings, its losses stand beside everybody's; with another
+        # they stand apart.
+        unlike = {name: made for name, made in extras(self.record).items() if made != TESTED}
+        versions = {**libraries(seen), **unlike}
         return Conditions(
             str(seen.machine),
             seen.threads,
             seen.concurrency,
-            ", ".join(f"{name} {version}" for name, version in libraries(seen).items()),
+            ", ".join(f"{name} {version}" for name, version in versions.items()),
         )
 
 

@@ -11,14 +11,26 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dglbench.runs.record import Environment
+from dglbench.runs.record import Environment, RunRecord
 
-__all__ = ["LIBRARIES", "busy", "current_load", "environment", "libraries", "upgrades"]
+__all__ = [
+    "EXTRAS",
+    "LIBRARIES",
+    "busy",
+    "current_load",
+    "environment",
+    "extras",
+    "libraries",
+    "upgrades",
+]
 
 _PACKAGE = Path(__file__).parents[1]
 
 LIBRARIES = ("numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
 """What computes beside our own code. Seconds and last bits depend on their versions."""
+
+EXTRAS = ("pyepo",)
+"""What computes for the methods of an extra alone; such a method notes the version it ran with."""
 
 _MARGIN = 0.5  # a load average is a noisy count
 
@@ -54,9 +66,15 @@ def libraries(environment: Environment) -> dict[str, str]:
     return {name: str(known[name]) for name in ("python", *LIBRARIES) if known.get(name)}
 
 
-def upgrades(environment: Environment) -> list[str]:
+def extras(record: RunRecord) -> dict[str, str]:
+    """Return the versions of `EXTRAS` that a run computed with; most runs need none."""
+    return {name: str(record.notes[name]) for name in EXTRAS if record.notes.get(name)}
+
+
+def upgrades(record: RunRecord) -> list[str]:
     """Say which libraries have another version here than where a run was made."""
-    then, now = libraries(environment), libraries(environment_here())
+    then = {**libraries(record.environment), **extras(record)}
+    now = {**libraries(environment_here()), **{n: v for n in EXTRAS if (v := _version(n))}}
     return [
         f"{name} {then[name]} (now {now[name]})"
         for name in then

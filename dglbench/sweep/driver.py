@@ -33,6 +33,7 @@ __all__ = ["Driver", "SweepEnd"]
 
 _POLL_S = 0.25
 _SHOW_S = 1.0
+_FINISH_S = 30.0  # a run that has not ended by then is made again by the same command
 _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
 _FAILED = ("failed", "timeout", "diverged")
 
@@ -46,6 +47,8 @@ class SweepEnd(NamedTuple):
     interrupted: bool
     stopped_early: bool
     """Whether --fail-fast ended it."""
+    abandoned: bool = False
+    """Whether runs were left behind that did not end when asked to."""
 
 
 @dataclass
@@ -78,6 +81,7 @@ class Driver:
         self._not_before: dict[str, float] = {}
         self._waiting = self._elsewhere = False
         self._stopping = self._fail_stop = False
+        self._patience_ends = float("inf")
         clean_partial(out)
         outputs.write_config(self.plan.sweep, out)
         self.listener.begin(sum(search.total for search in self._all), None)
@@ -96,9 +100,17 @@ class Driver:
                 self._take(each)
             if not ended and not self._active:
                 time.sleep(_POLL_S)
+            if self._active and time.monotonic() > self._patience_ends:
+                self.listener.tell(
+                    f"{len(self._active)} of what runs did not end within {_FINISH_S:g} s and is "
+                    "left; the same command makes it again."
+                )
+                break
         outputs.write_choices(self.plan.sweep, out, self._all)
         interrupted = bool(self.interrupts.count)
-        return SweepEnd(self._all, self.counts, interrupted, self._fail_stop)
+        return SweepEnd(
+            self._all, self.counts, interrupted, self._fail_stop, abandoned=bool(self._active)
+        )
 
     # -- starting --------------------------------------------------------------------
 
@@ -257,7 +269,7 @@ class Driver:
 
     def _tell_upgrade(self, record: RunRecord) -> None:
         """Say once for each change that a finished run was made with other libraries."""
-        changes = ", ".join(provenance.upgrades(record.environment))
+        changes = ", ".join(provenance.upgrades(record))
         if changes and changes not in self._told:
             self._told.add(changes)
             self.listener.tell(
@@ -276,6 +288,7 @@ class Driver:
 
     def _stop(self, why: str) -> None:
         self._stopping = True
+        self._patience_ends = time.monotonic() + _FINISH_S
         self.listener.tell(why)
         self.executor.finish_early()
 

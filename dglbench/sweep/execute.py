@@ -53,5 +53,5 @@ def run_sweep(
         except BaseException:
             worker.close(now=True)
             raise
-        worker.close(now=False)
+        worker.close(now=end.abandoned)
         return end

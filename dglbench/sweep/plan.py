@@ -80,7 +80,7 @@ class Plan:
                 counts["stale" if stale else known.state] += 1
                 if known.problem:
                     damaged[run_id] = known.problem
-                elif known.record and (changes := provenance.upgrades(known.record.environment)):
+                elif known.record and (changes := provenance.upgrades(known.record)):
                     upgrades[", ".join(changes)] += 1
                 if known.record is None or needs_run(known, retry_failed):
                     to_run += 1

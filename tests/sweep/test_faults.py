@@ -150,6 +150,60 @@ def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> 
     assert resumed.counts == {"skipped": 1}
 
 
+@pytest.mark.slow
+def test_sigterm_to_all_processes_finishes_cleanly(start: Any, tmp_path: Path) -> None:
+    """As `timeout` and batch systems send it; workers that died of it would begin anew."""
+    out = tmp_path / "out"
+    wishes = {**ONE, "methods": "two-stage,slow,spo", "epochs": 60, "jobs": 2, "out": out}
+    process = start("sweep", *words(**wishes))
+    wait_for(lambda: list(out.glob("*-two-stage-*")))
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert states(out)["slow"] == "interrupted"  # by itself: it was asked, not ended
+    assert leftovers(out) == []
+
+
+def test_what_does_not_end_when_asked_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dglbench.sweep import driver, execute
+
+    closed, told = [], []
+
+    class Deaf:
+        slots = 1
+
+        def __init__(self, context: Any) -> None:
+            self.context = context
+
+        def free(self) -> int:
+            return 1
+
+        def start(self, job: Any) -> None:
+            self.context.interrupts.count = 1
+
+        def wait(self, seconds: float, hear: Any) -> list[Any]:
+            time.sleep(0.01)
+            return []
+
+        def finish_early(self) -> None: ...
+
+        def close(self, *, now: bool) -> None:
+            closed.append(now)
+
+    class Told(Silent):
+        def tell(self, sentence: str) -> None:
+            told.append(sentence)
+
+    monkeypatch.setattr(driver, "_FINISH_S", 0.1)
+    monkeypatch.setattr(execute, "make_executor", lambda name, context: Deaf(context))
+    end = run_sweep(tiny_plan(tmp_path / "out", **ONE), Told())
+    assert (end.interrupted, end.abandoned, closed) == (True, True, [True])
+    assert "the same command makes it again" in told[-1]
+
+
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_twice_stops_now(start: Any, tmp_path: Path, jobs: int) -> None:
     out = tmp_path / "out"

@@ -8,6 +8,7 @@ says so and is sent the driver's.
 from __future__ import annotations
 
 import functools
+import os
 import pickle
 import threading
 import time
@@ -90,7 +91,14 @@ class OtherCode:
 
 
 def dask_setup(_worker: Any) -> None:
-    """Import torch while the driver still prepares; Dask calls this in workers started here."""
+    """Import torch while the driver still prepares; Dask calls this in workers started here.
+
+    A worker leaves the driver's process group. Signals that reach the whole group, as those of
+    ``timeout`` and of batch systems do, would end it and have its run begin again elsewhere;
+    they are the driver's to answer. A worker whose driver dies ends with it.
+    """
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
     threading.Thread(target=warm_process, daemon=True).start()
 
 
