@@ -15,7 +15,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import annotated_types as at
 from typing_extensions import Doc
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 __all__ = [
+    "LATER",
     "Bounds",
     "OptionInfo",
     "as_dict",
@@ -43,6 +44,10 @@ _RANGE_SIGNS = {at.Gt: (">", "gt"), at.Ge: ("≥", "ge"), at.Lt: ("<", "lt"), at
 
 _LONGEST_RANGE = 10_000
 
+LATER: Final = "later"
+"""Annotates an option that came when there were recorded runs and files without it: at its
+default it is left out of what is saved, so that these stay what is asked for."""
+
 
 class OptionInfo(NamedTuple):
     """One option as the user sees it."""
@@ -55,10 +60,8 @@ class OptionInfo(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What an option's annotation allows."""
+    """The numbers that an option's annotation allows."""
 
-    choices: tuple[Any, ...]
-    """The words to choose from, if it is one of some."""
     lowest: float
     """The smallest number allowed; minus infinity if there is none."""
     highest: float
@@ -68,16 +71,13 @@ class Bounds(NamedTuple):
 
 def bounds(hint: Any) -> Bounds:
     """Read the annotation of one option."""
-    base, metadata = _strip(hint)
-    choices = typing.get_args(base) if typing.get_origin(base) is Literal else ()
+    _, metadata = _strip(hint)
     found = {
         type(item): float(getattr(item, _RANGE_SIGNS[type(item)][1]))
         for item in metadata
         if type(item) in _RANGE_SIGNS
     }
-    return Bounds(
-        choices, found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt)
-    )
+    return Bounds(found.get(at.Ge, -math.inf), found.get(at.Le, math.inf), found.get(at.Gt))
 
 
 def describe(cls: type[Any]) -> list[OptionInfo]:
@@ -145,12 +145,20 @@ def spell_out_ranges(words: str) -> list[str]:
 
 
 def as_dict(options: Any) -> dict[str, Any]:
-    """Return the options as JSON-ready values."""
+    """Return the options as JSON-ready values, without those that came `LATER` and are default."""
+    later = _later(type(options))  # type: ignore[arg-type]  # classes are hashable
     return {
         field.name: list(value) if isinstance(value, tuple) else value
         for field in dataclasses.fields(options)
         for value in [getattr(options, field.name)]
+        if field.name not in later or value != field.default
     }
+
+
+@functools.cache
+def _later(cls: type[Any]) -> frozenset[str]:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return frozenset(name for name, hint in hints.items() if LATER in _strip(hint)[1])
 
 
 @functools.cache  # building one costs milliseconds, and a grid parses thousands of times

@@ -33,6 +33,7 @@ __all__ = [
     "SPLITS",
     "Dataset",
     "LabelAxis",
+    "Shown",
     "Task",
     "TaskSpec",
     "setting_name",
@@ -140,6 +141,19 @@ class LabelAxis(NamedTuple):
     """(P,): one position a predicted option."""
 
 
+class Shown(NamedTuple):
+    """One instance with its optimum, for a picture of it."""
+
+    row: int
+    """Which of the dataset's instances."""
+    labels: Array
+    """(G, S) or (P,): its true labels, in the task's own sense and unit."""
+    decision: Array
+    """(G, S): an exact optimum for them, 1 where an option is picked."""
+    optimum: float
+    """What that is worth, or costs, in the task's own sense."""
+
+
 class Task(ABC):
     """A family of predict-then-optimise problems."""
 
@@ -151,6 +165,11 @@ class Task(ABC):
     """A frozen dataclass with at least the field ``n``, every field with a default."""
     open_settings: ClassVar[tuple[str, ...]] = ()
     """Settings that may still be chosen where the data come from a file."""
+    integral: ClassVar[bool | None] = None
+    """Whether the relaxation has integer optima whatever the values; None if nobody knows.
+
+    Where the problem's structure tells (`Problem.is_integral`), it need not be said.
+    """
 
     @abstractmethod
     def generate(self, settings: Any, seed: int) -> Dataset:
@@ -176,6 +195,15 @@ class Task(ABC):
 
     def label_axis(self, settings: Any) -> LabelAxis | None:
         """Say where each predicted value lives, or None if there is nothing to draw."""
+        return None
+
+    def picture(self, dataset: Dataset, shown: Shown) -> Any:
+        """Draw one instance and its optimum as a plotnine plot, for ``generate --plot``.
+
+        Or leave it to the function ``picture`` of a module of the task's name in a folder
+        ``pictures`` beside the task's module: found by name, it is no part of the code that
+        identifies a run. Without either, the distribution of the labels is drawn.
+        """
         return None
 
     def remark(self, settings: Any) -> str | None:

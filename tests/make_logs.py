@@ -86,6 +86,7 @@ def make_run(
     environment: Mapping[str, Any] | None = None,
     source: str = "0" * 12,
     regret_factor: float = 1.0,
+    integral: bool | None = None,
 ) -> Path:
     """Write one run and return its folder; a failed ``status`` leaves no tables."""
     spec = RunSpec(
@@ -101,7 +102,7 @@ def make_run(
     status = dict(status or {})
     if status.get("state", "done") == "done":
         tables = _tables(rng, Invented(method, task, n, seed), epochs, regret_factor)
-        summary = _summary(tables, Invented(method, task, n, seed))
+        summary = {**_summary(tables, Invented(method, task, n, seed)), "integral": integral}
         wall = summary["train_s"] * 1.5
     else:
         tables, summary, wall = {}, None, 1.0

@@ -1,4 +1,4 @@
-"""docs/own-data.md, executed from top to bottom as a reader would."""
+"""docs/own-data.md and docs/compare.md, executed from top to bottom as a reader would."""
 
 import re
 import shlex
@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent / "docs" / "own-data.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def blocks(page):
+    text = (DOCS / page).read_text("utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+BLOCKS = blocks("own-data.md")
 
 
 def words_of(line, folder):
@@ -59,3 +66,9 @@ def test_the_whole_page_runs_as_it_stands(tmp_path):
     execute(BLOCKS, tmp_path)
     assert (tmp_path / "plan.csv").read_text().startswith("instance,item,predicted,chosen")
     assert len((tmp_path / "plan.csv").read_text().splitlines()) == 1 + 5 * 10
+
+
+@pytest.mark.slow
+def test_tuning_and_timing_run_as_the_guide_shows(tmp_path):
+    execute([block for block in blocks("compare.md") if block[0] == "sh"], tmp_path)
+    assert (tmp_path / "timed.html").is_file()

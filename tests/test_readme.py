@@ -1,4 +1,4 @@
-"""Every command and every example in the README, executed as a reader would.
+"""Every command and every example in the README and in two guides, executed as a reader would.
 
 A sweep that would take long is planned instead of run; `make` targets are resolved
 without running them (this is `make test`); the cluster's commands are run for real
@@ -13,32 +13,40 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from plugin_writer import write_plugin
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
+README, EXTEND, CLUSTER = (
+    (ROOT / name).read_text("utf-8") for name in ("README.md", "docs/extend.md", "docs/cluster.md")
+)
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
 def commands():
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    lines = [
+        line
+        for page in (README, EXTEND, CLUSTER)
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
+    ]
     return [shlex.split(line, comments=True) for line in lines if line.strip()]
 
 
 def package():
-    """The files of the README's example, by the names it gives them."""
-    task, method = blocks("python")
-    (project,) = blocks("toml")
+    """The files of the guide's example, by the names it gives them."""
+    task, method = blocks(EXTEND, "python")
+    (project,) = blocks(EXTEND, "toml")
     return {"coupons.py": task, "perturbed.py": method, "pyproject.toml": project}
 
 
 @pytest.fixture(scope="module")
 def plugin_path(tmp_path_factory):
-    """The README's package, as pip would leave it."""
+    """The guide's package, as pip would leave it."""
     project = tomllib.loads(package()["pyproject.toml"])["project"]
     return write_plugin(
         tmp_path_factory.mktemp("plugins"),
@@ -57,7 +65,16 @@ def plugin_path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("reader")
+    """Where the reader is, with arrays of her own and the guide's files beside them."""
+    here = tmp_path_factory.mktemp("reader")
+    draws = np.random.default_rng(7)
+    features, hours = draws.normal(size=(40, 6, 3)), draws.integers(1, 6, size=(2, 6))
+    pay = 50 + features @ [9.0, -4.0, 6.0]
+    np.savez(here / "mine.npz", features=features, labels=pay, A=hours, b=0.4 * hours.sum(axis=1))
+    np.savez(here / "new.npz", features=draws.normal(size=(5, 6, 3)))
+    for name, text in package().items():
+        (here / name).write_text(text)
+    return here
 
 
 TINY = shlex.split("--tasks matching-10 --epochs 1 --set train=8 --set val=4 --set test=4")
@@ -75,6 +92,14 @@ def run(words, folder, plugin_path):
     )
 
 
+def with_globs(words, folder):
+    """Put what a shell would put in place of a word with a star."""
+    found = (
+        [str(p.relative_to(folder)) for p in folder.glob(word)] for word in words if "*" in word
+    )
+    return [part for word in words for part in (next(found) if "*" in word else [word])]
+
+
 def test_every_dglbench_command_runs_in_the_order_shown(folder, plugin_path):
     shown = [words for words in commands() if words[0] == "dglbench"]
     assert len(shown) >= 9
@@ -83,14 +108,17 @@ def test_every_dglbench_command_runs_in_the_order_shown(folder, plugin_path):
         if words[1] == "sweep":
             arguments = [word for word in words if not word.startswith("tcp:")]
             arguments = [word for word in arguments if word != "--scheduler"]
-            if "--methods" in words and "--plan" not in words:
+            if "--data" in words:
+                arguments += ["--methods", "two-stage,dgl-1", "--epochs", "1"]
+            elif "--methods" in words and "--plan" not in words:
                 arguments += TINY  # what the reports after it need
             elif "--plan" not in words:
                 arguments += ["--plan"]
-        done = run(arguments, folder, plugin_path)
+        plugged = folder if "--plugin" in words else plugin_path
+        done = run(with_globs(arguments, folder), folder, plugged)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
     made = {path.name for path in folder.iterdir()}
-    assert {"data", "results", "report.html"} <= made
+    assert {"data", "results", "report.html", "plan.csv"} <= made
 
 
 def test_the_example_package_is_complete():
@@ -103,7 +131,7 @@ def test_the_example_package_is_complete():
     points = document["project"]["entry-points"]
     for module, _, name in (v.partition(":") for p in points.values() for v in p.values()):
         assert f"class {name}(" in files[f"{module}.py"]
-        assert f"`{module}.py`" in README
+        assert f"`{module}.py`" in EXTEND
 
 
 @pytest.mark.slow  # pip fetches the build system
@@ -159,6 +187,16 @@ def test_every_file_it_points_to_is_there():
         assert (ROOT / link).is_file(), link
 
 
-@pytest.mark.parametrize("source", blocks("python"))
+@pytest.mark.parametrize("source", [*blocks(README, "python"), *blocks(EXTEND, "python")])
 def test_examples_are_short(source):
     assert len(source.splitlines()) <= 50
+
+
+def test_the_loop_shown_is_that_of_the_complete_example():
+    """The README shows lines of docs/python.md, which a test runs."""
+    complete = (ROOT / "docs" / "python.md").read_text("utf-8")
+    (loop,) = blocks(README, "python")
+    code = [line.partition("#")[0].rstrip() for line in loop.splitlines() if line.strip()]
+    told_elsewhere = ("problem =", "decisions =")
+    for line in code:
+        assert line.startswith(told_elsewhere) or line in complete, line

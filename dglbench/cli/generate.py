@@ -27,7 +27,7 @@ __all__ = [
 
 EXAMPLES = (
     "dglbench generate matching-50 --seed 25",
-    "dglbench generate knapsack-24 --set source=semo --plot prices.png",
+    "dglbench generate knapsack-24 --set source=semo --plot picks.png",
 )
 
 _SUFFIXES = (".parquet", ".pq", "")
@@ -60,7 +60,8 @@ def run(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Draw the labels too: .png, .svg or .pdf.  [default: none]"
+            metavar="FILE",
+            help="Draw an instance and its optimum: .png, .svg or .pdf.  [default: none]",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -101,9 +102,9 @@ def run(
         tracker.advance()
     existed = store_dataset(dataset, path, force=force)
     if plot is not None:
-        from dglbench.data.plot import plot_labels
+        from dglbench.data.plot import plot_dataset
 
-        plot_labels(source, dataset, plot)
+        plot_dataset(source, dataset, plot)
     with console.progress("solving", total=data_summary.work(source, dataset)) as tracker:
         summary = data_summary.summarise(source, dataset, tracker.advance)
     if json:

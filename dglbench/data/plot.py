@@ -1,8 +1,15 @@
-"""``dglbench generate --plot``: what the labels look like, by location or by time of day."""
+"""``dglbench generate --plot``: one instance and its optimum, as its task draws it.
+
+A task without a picture of its own gets the distribution of its labels, by location or by
+time of day.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,42 +17,90 @@ import numpy as np
 
 from dglbench.atomic import atomic_path
 from dglbench.errors import DatasetError, OptionError
-from dglbench.task import Dataset, LabelAxis, Task
+from dglbench.solvers import evaluation_solver
+from dglbench.task import Dataset, LabelAxis, Shown, Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_plot", "plot_labels"]
+__all__ = ["BLUE", "check_plot", "first_test_instance", "look", "plot_dataset", "what_is_shown"]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
 _FEW = 12  # positions that each get a violin; beyond, a violin has no room
 _SHOWN = 20_000  # labels behind the violins' shapes
 _DOTS_PER_INCH = 200
-_BLUE = "#0072B2"  # colour-blind safe (Okabe and Ito)
+BLUE = "#0072B2"  # colour-blind safe (Okabe and Ito)
 _QUANTILES = {"low": 0.05, "lower": 0.25, "middle": 0.5, "upper": 0.75, "high": 0.95}
 
 
-def check_plot(task: Task, settings: Any, path: Path) -> LabelAxis:
+def check_plot(task: Task, settings: Any, path: Path) -> None:
     """Refuse a picture that cannot be drawn, before any time is spent."""
     if path.suffix.lower() not in SUFFIXES:
         raise OptionError(
             f"--plot takes a file that ends in {', '.join(SUFFIXES)}, got '{path.name}'."
         )
-    axis = task.label_axis(settings)
-    if axis is None:
+    if picture_of(task) is None and task.label_axis(settings) is None:
         raise OptionError(
-            f"task {task.name} does not say where its values live (label_axis), so there is "
-            "nothing to draw; leave out --plot."
+            f"task {task.name} has no picture and does not say where its values live "
+            "(label_axis), so there is nothing to draw; leave out --plot."
         )
-    return axis
 
 
-def plot_labels(task: Task, dataset: Dataset, path: Path) -> None:
+def picture_of(task: Task) -> Callable[[Dataset, Shown], Any] | None:
+    """Find who draws a task's instances; None if nobody does."""
+    if type(task).picture is not Task.picture:
+        return task.picture
+    package, _, stem = type(task).__module__.rpartition(".")
+    folder = f"{package}.pictures"
+    if not package or find_spec(folder) is None or find_spec(f"{folder}.{stem}") is None:
+        return None
+    draw: Callable[[Dataset, Shown], Any] = import_module(f"{folder}.{stem}").picture
+    return draw
+
+
+def plot_dataset(task: Task, dataset: Dataset, path: Path) -> None:
+    """Draw what the task draws of the first test instance, or else the labels."""
+    check_plot(task, dataset.spec.settings, path)
+    draw = picture_of(task)
+    if draw is None:
+        _save(_labels(task, dataset), path)
+    else:
+        _save(draw(dataset, first_test_instance(task, dataset)), path)
+
+
+def first_test_instance(task: Task, dataset: Dataset) -> Shown:
+    """Solve the first test instance exactly."""
+    row = int(dataset.rows("test")[0])
+    problem, labels = dataset.problem, dataset.labels[[row]]
+    values = problem.values(labels)
+    decision = evaluation_solver(task, problem).decide(values, rows=[row])
+    return Shown(row, labels[0], decision[0], float(problem.objective(values, decision)[0]))
+
+
+def what_is_shown(dataset: Dataset) -> str:
+    """Name the instance in a picture's title."""
+    return f"{dataset.spec.setting_name}, seed {dataset.spec.seed}: the first test instance"
+
+
+def look(width: float, height: float, **changes: Any) -> Any:
+    """Return the theme that pictures share."""
+    import plotnine as p9
+
+    return p9.theme_minimal(base_size=10) + p9.theme(
+        figure_size=(width, height),
+        panel_grid_minor=p9.element_blank(),
+        plot_title=p9.element_text(size=10.5),
+        plot_subtitle=p9.element_text(colour="#555555", size=8.5),
+        **changes,
+    )
+
+
+def _labels(task: Task, dataset: Dataset) -> Any:
     """Draw the distribution of the labels at each position, over all instances."""
     import plotnine as p9
 
-    axis = check_plot(task, dataset.spec.settings, path)
+    axis: Any = task.label_axis(dataset.spec.settings)
     values = _existing(dataset)
     positions = np.unique(axis.positions)
     few = len(positions) <= _FEW
@@ -54,26 +109,24 @@ def plot_labels(task: Task, dataset: Dataset, path: Path) -> None:
     plot = (
         p9.ggplot(intervals, mapping)
         + (_violins(values, axis) if few else [])
-        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), colour=_BLUE, size=0.6)
-        + p9.geom_linerange(p9.aes(ymin="lower", ymax="upper"), colour=_BLUE, size=2.2)
-        + p9.geom_point(p9.aes(y="middle"), colour=_BLUE, fill="white", size=1.7, stroke=0.6)
+        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), colour=BLUE, size=0.6)
+        + p9.geom_linerange(p9.aes(ymin="lower", ymax="upper"), colour=BLUE, size=2.2)
+        + p9.geom_point(p9.aes(y="middle"), colour=BLUE, fill="white", size=1.7, stroke=0.6)
         + p9.labs(
             x=axis.title,
             y="true value (label)" if dataset.problem.sense == "maximise" else "true cost (label)",
             title=f"{dataset.spec.setting_name}, seed {dataset.spec.seed}",
             subtitle=f"{len(values):,} instances; dot: median, bars: middle 50 % and 90 %",
         )
-        + p9.theme_minimal(base_size=10)
-        + p9.theme(
-            figure_size=(max(4.5, 1.3 + 0.55 * len(positions)) if few else 7.0, 3.6),
-            panel_grid_minor=p9.element_blank(),
+        + look(
+            max(4.5, 1.3 + 0.55 * len(positions)) if few else 7.0,
+            3.6,
             panel_grid_major_x=p9.element_blank(),
-            plot_subtitle=p9.element_text(colour="#555555", size=8.5),
         )
     )
     if not few and axis.title == "hour of day":
         plot += p9.scale_x_continuous(breaks=list(range(0, 25, 3)))
-    _save(plot, path)
+    return plot
 
 
 def _existing(dataset: Dataset) -> Any:
@@ -114,11 +167,14 @@ def _violins(values: Any, axis: LabelAxis) -> list[Any]:
 
 
 def _save(plot: Any, path: Path) -> None:
+    from plotnine.exceptions import PlotnineWarning
+
     try:
         with warnings.catch_warnings(), atomic_path(path) as temporary:
             # plotnine calls pandas in ways that pandas is about to drop; not ours to mend.
             warnings.simplefilter("ignore", DeprecationWarning)
-            plot.save(temporary, format=path.suffix[1:].lower(), dpi=_DOTS_PER_INCH, verbose=False)
+            warnings.simplefilter("ignore", PlotnineWarning)  # "Saving 7 x 4 in image"
+            plot.save(temporary, format=path.suffix[1:].lower(), dpi=_DOTS_PER_INCH)
     except OSError as error:
         raise DatasetError(
             f"{path} could not be written: {error.strerror or error}; choose another --plot."

@@ -38,6 +38,9 @@ class LODL(DecisionLoss):
     has a sign, which gives every pair of signs its own weight too.
     Solver calls: 1 + ``samples`` per row at its first visit, none after.
     ``draws`` is where the samples come from, or a seed.
+    The defaults are lighter than the authors' 5,000 samples and rank 20, and directed: on the
+    market knapsack a quadratic, which charges too high like too low, did not improve on its warm
+    start at any sigma tried, and a directed one took away more than a quarter of its regret.
     Reference: Shah et al., Decision-Focused Learning without Decision-Making: Learning Locally
     Optimized Decision Losses, 2022.
     """
@@ -46,11 +49,11 @@ class LODL(DecisionLoss):
         self,
         problem: Problem,
         *,
-        shape: str = "quadratic",
-        samples: int = 100,
+        shape: str = "directed",
+        samples: int = 500,
         sigma: float = 1.0,
         rank: int = 4,
-        alpha: float = 0.1,
+        alpha: float = 0.0,
         oracle: str = "relax",
         draws: np.random.Generator | int = 0,
         solver: str | Solver | MeteredSolver | None = None,

@@ -1,4 +1,4 @@
-"""SPO+ of the entropy-smoothed problem: a gradient everywhere, and no Jacobian."""
+"""SPO+ on the entropy-smoothed layer: a gradient everywhere, and no Jacobian."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ __all__ = ["SmoothedSPOPlus"]
 
 
 class SmoothedSPOPlus(FenchelYoung):
-    """SPO+ with Ω(x) = τ Σ x log x in the place of a bare maximum:
+    """SPO+ with Ω(x) = τ Σ x log x beside the maximum:
 
-        max_x {(2ŷ − y)·x − Ω(x)}  −  {(2ŷ − y)·z(y) − Ω(z(y))}   ≥ 0
+        max_x {(2ŷ − y)·x − Ω(x)}  −  {(2ŷ − y)·x*(y) − Ω(x*(y))}   ≥ 0
 
-    z the smoothed decision, z(y) that of the label. Gradient in ŷ: 2 (z(2ŷ − y) − z(y)), zero at
-    ŷ = y and nowhere stuck at a vertex; τ → 0 gives SPO+.
-    Solver calls: one entropic program per row at its first visit and one per instance and step;
-    the run's own solver is not asked. Failures as in `FenchelYoung`.
+    The maximum is at z(2ŷ − y), the smoothed decision, so the gradient in ŷ is
+    2 (z(2ŷ − y) − x*(y)), nowhere stuck at a vertex; τ → 0 gives SPO+. The label's side is its
+    decision x*(y), which regret is measured by, and not its smoothed one z(y): with z(y) the loss
+    would be 0 at ŷ = y, but where the predictor cannot fit the labels it asks for decisions as
+    undecided as z(y), and ends at a higher validation regret.
+    Solver calls and failures as in `FenchelYoung`.
     Reference: Mandi et al., Minimizing Surrogate Losses for Decision-Focused Learning Using
     Differentiable Optimization, arXiv 2508.11365, 2025; Elmachtoub and Grigas, 2022, for SPO+.
     """
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
-        best = self._best(batch)
-        return self._gap(2 * batch.predictions - batch.labels, batch.rows, best)
-
-    def _label_optima(self, values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        return self.layer.solve(values, purpose="label", rows=rows)
+        return self._gap(2 * batch.predictions - batch.labels, batch.rows, self._best(batch))

@@ -270,7 +270,8 @@ class Method(ABC):
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
         """Return a row for each table the method has something to say in, without the epoch.
 
-        The tables are ``duals`` and ``bound`` of `dglbench.runs.schemas`.
+        The tables are ``duals`` and ``bound`` of `dglbench.runs.schemas`, and ``theorem2``, whose
+        columns are arrays with an entry for each of the first validation instances.
         """
         duals = self.current_duals()
         return {} if duals is None else {"duals": duals_row(snapshot, duals)}

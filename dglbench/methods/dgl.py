@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.methods.base import Batch, LearningRate, Method, Snapshot, Training
-from dglbench.methods.diagnostics import bound_row
+from dglbench.methods.diagnostics import bound_rows
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +85,7 @@ class _DualGuided(Method):
         return self._criterion.duals()
 
     def diagnostics(self, snapshot: Snapshot) -> Mapping[str, Mapping[str, Any]]:
-        """Add Theorem 1's right-hand side to the health of the duals."""
+        """Add both theorems' right-hand sides to the health of the duals."""
         if snapshot.epoch == 0:
             rows = snapshot.sample(len(snapshot.val_labels))
             self._val_label_duals = (
@@ -93,8 +93,8 @@ class _DualGuided(Method):
                 if snapshot.label_duals
                 else snapshot.val_solver.duals(snapshot.val_labels[: len(rows)], rows=rows)
             )
-        bound = bound_row(snapshot, self._val_label_duals, self.options.tau)
-        return {**super().diagnostics(snapshot), "bound": bound}
+        bounds = bound_rows(snapshot, self._val_label_duals, self.options.tau)
+        return {**super().diagnostics(snapshot), **bounds}
 
     def _form(self) -> str:
         form: str = self.options.form

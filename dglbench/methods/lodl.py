@@ -21,11 +21,11 @@ class LodlOptions:
     """Options of `Lodl`."""
 
     lr: LearningRate = 0.01
-    alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.1
+    alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     shape: Annotated[
         Literal["quadratic", "directed"], Doc("one weight for an error, or one for each sign")
-    ] = "quadratic"
-    samples: Annotated[int, Ge(2), Doc("predictions decided around each label")] = 100
+    ] = "directed"
+    samples: Annotated[int, Ge(2), Doc("predictions decided around each label")] = 500
     sigma: Annotated[float, Gt(0), Doc("their deviation, beside that of the label's entries")] = 1.0
     rank: Annotated[int, Ge(1), Doc("rank of each label's factor")] = 4
     oracle: Annotated[

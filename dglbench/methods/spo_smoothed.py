@@ -1,4 +1,4 @@
-"""SPO+ of the entropy-smoothed problem, on the dual layer."""
+"""SPO+ on the entropy-smoothed dual layer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ __all__ = ["SpoSmoothed"]
 
 
 class SpoSmoothed(FenchelYoungMethod):
-    """`dglbench.losses.spo_smoothed` on all training instances: gradient 2 (z(2ŷ − y) − z(y)).
+    """`dglbench.losses.spo_smoothed` on all training instances: gradient 2 (z(2ŷ − y) − x*(y)).
 
-    Solver calls: one entropic program per instance at set-up and one per instance and step,
-    never differentiated through; no other solver.
+    Solver calls: as `FenchelYoungMethod`.
     """
 
-    summary: ClassVar[str] = "SPO+ of the entropy-smoothed problem, no Jacobian"
+    summary: ClassVar[str] = "SPO+ on the entropy-smoothed layer, no Jacobian"
 
     def _loss_class(self) -> Any:
         from dglbench.losses.spo_smoothed import SmoothedSPOPlus

@@ -141,8 +141,9 @@ def _judge(claim: Claim, findings: list[Finding]) -> Judged:
         parts += [f"fails in {fails}"] if fails else []
         parts += [f"open in {unsure}"] if unsure else []
         summary = ", ".join(parts)
-        if claim.share < 1:
-            summary += f"; needs {claim.share:.0%}".replace("%", " %")
+        needs = f"{claim.share:.0%}".replace("%", " %") if claim.share < 1 else "all"
+        if holds < asked or claim.share < 1:
+            summary += f"; needs {needs}"
     if counts["absent"]:
         summary += f"; not run in {counts['absent']}"
     return Judged(claim, verdict, summary, tuple(findings))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dglbench.report.load import Report, Run, Unit
-from dglbench.runs.selection import improving
+from dglbench.runs.selection import MEASURE, improving
 
 __all__ = ["curves", "one_seed_each", "reference_regret", "time_to", "with_reference"]
 
@@ -33,9 +33,7 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
         regret.filter(pl.col("split") == "test")
         .select(*names, "epoch", "elapsed_s", test_regret="relative_regret")
         .join(
-            regret.filter(pl.col("split") == "val").select(
-                "run_id", "epoch", val_regret="relative_regret"
-            ),
+            regret.filter(pl.col("split") == "val").select("run_id", "epoch", val_regret=MEASURE),
             on=["run_id", "epoch"],
             maintain_order="left",
         )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dglbench.errors import ReportError
 from dglbench.report.load import Report, Run, Unreadable
 from dglbench.report.load import load as load_report
 from dglbench.runs.tables import read_tables
+
+if TYPE_CHECKING:
+    from dglbench.training.apply import TrainedPredictor
 
 __all__ = ["RUN_COLUMNS", "Results", "load"]
 
@@ -99,6 +103,17 @@ class Results:
     def phases(self) -> pl.DataFrame:
         """What methods timed and counted under names of their own."""
         return self._table("phases")
+
+    def predictor(self, run_id: str) -> TrainedPredictor:
+        """Return what a run learnt: its predictor with the selected weights, which also decides."""
+        from dglbench.training.apply import load_predictor
+
+        folder = next((run.folder for run in self._report.runs if run.run_id == run_id), None)
+        if folder is None:
+            raise ReportError(
+                f"there is no run '{run_id}' in {self.folder}; `runs` lists those that are."
+            )
+        return load_predictor(folder)
 
     def _table(self, name: str) -> pl.DataFrame:
         rows = self._report.table(name, self._report.runs)

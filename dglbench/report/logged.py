@@ -9,7 +9,7 @@ __all__ = ["outside_s", "peak_memory_mb"]
 
 def peak_memory_mb(run: Run) -> float | None:
     """Return the most memory the run's process held, in megabytes; None where not logged."""
-    return _number(run, "peak_memory_mb")
+    return run.record.summary.peak_memory_mb if run.record.summary else None
 
 
 def outside_s(run: Run) -> float | None:
@@ -17,14 +17,8 @@ def outside_s(run: Run) -> float | None:
 
     Where it is not logged as such, wall time less training time.
     """
-    logged = _number(run, "outside_s")
-    if logged is not None:
-        return logged
+    summary = run.record.summary
+    if summary and summary.outside_s is not None:
+        return summary.outside_s
     wall, train = run.record.status.wall_s, run.train_s
     return max(wall - train, 0.0) if wall and train is not None else None
-
-
-def _number(run: Run, name: str) -> float | None:
-    """Look in the summary, and among the notes that a run may leave beside it."""
-    value = getattr(run.record.summary, name, run.record.notes.get(name))
-    return float(value) if isinstance(value, int | float) else None

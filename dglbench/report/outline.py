@@ -71,14 +71,17 @@ def _winners(board: Mapping[str, Sequence[Standing]]) -> str:
 
 
 def _claims(judged: Sequence[Judged]) -> str:
-    if not judged:
-        return ""
-    verdicts = Counter(item.verdict for item in judged)
-    return (
-        f"Of {plural(len(judged), 'claim')} of the paper these logs support "
-        f"{verdicts['supported']}, refute {verdicts['refuted']} and cannot decide "
-        f"{verdicts['not decidable here']}."
-    )
+    """Count the verdicts, the paper's claims apart from those of dglbench and of the user."""
+    whose = {"paper": " of the paper", "dglbench": " of dglbench's own", "own": " of yours"}
+    sentences = []
+    for origin in dict.fromkeys(item.claim.origin for item in judged):
+        verdicts = Counter(item.verdict for item in judged if item.claim.origin == origin)
+        sentences.append(
+            f"Of {plural(verdicts.total(), 'claim')}{whose.get(origin, f' of {origin}')} "
+            f"these logs support {verdicts['supported']}, refute {verdicts['refuted']} "
+            f"and cannot decide {verdicts['not decidable here']}."
+        )
+    return " ".join(sentences)
 
 
 def _setting(standings: Sequence[Standing], comparable: bool) -> str:

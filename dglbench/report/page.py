@@ -118,9 +118,10 @@ def build(
         return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
 
     environment.filters["csv"] = as_csv
+    environment.filters["unbroken"] = _unbroken
     return environment.get_template("page.html").render(
         version=__version__,
-        title=title or f"dglbench: {report.folder.resolve().name}",
+        title=title or f"dglbench: {_name(report.folder)}",
         finished=max((run.finished for run in report.runs), default="")[:10],
         verdict=verdict(report, ranking(report), board),
         outline=outline(report, board, judged),
@@ -155,6 +156,19 @@ def build(
         all_runs=every_run(report),
         commands=reproduce(report),
         configs=[(file.name, file.read_text("utf-8", "replace")) for file in configs(report)],
+    )
+
+
+def _name(folder: Path) -> str:
+    """Return what the results are called: of ``tuned/runs``, ``tuned``."""
+    whole = folder.resolve()
+    return whole.parent.name if whole.name == "runs" and whole.parent.name else whole.name
+
+
+def _unbroken(words: str) -> str:
+    """Let a long heading break after its commas only: ``matching-50,`` and ``seed 10``."""
+    return (
+        words.replace(", ", "\n").replace("-", "\u2011").replace(" ", "\u00a0").replace("\n", ", ")
     )
 
 

@@ -34,6 +34,9 @@ class Sooner(SettingCheck):
     methods: Annotated[tuple[str, ...], Doc("methods or patterns such as dgl-*")]
     against: Annotated[str, Doc("the method whose regret is the target")]
     min_speedup: Annotated[float, Gt(0), Doc("how many times sooner it must be")] = 1.0
+    sizes: Annotated[dict[str, int], Doc("smallest size that counts, by task")] = field(
+        default_factory=dict
+    )
 
     @property
     def rule(self) -> str:
@@ -42,7 +45,7 @@ class Sooner(SettingCheck):
         return (
             f"more than half of {names(self.methods)} have {name(self.against)}'s final test "
             f"regret {sooner} than {name(self.against)} itself, in training seconds; one that "
-            "never has it counts against."
+            f"never has it counts against.{sizes_words(self.sizes)}"
         )
 
     def _of(self, evidence: Evidence, unit: Unit) -> Finding:

@@ -166,6 +166,8 @@ class Summary:
     label_scale: float
     sense: str = "maximise"
     """Or minimise: which way optimal and achieved values in the tables are better."""
+    integral: bool | None = None
+    """Whether the relaxation has integer optima whatever the values; None if it is not known."""
     setup_s: float | None = None
     warm_start: WarmStartSummary | None = None
     selected: Selected | None = None

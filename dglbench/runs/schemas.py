@@ -17,7 +17,9 @@ __all__ = [
     "PHASES",
     "PURPOSES",
     "REGRET",
+    "SELECTED",
     "TABLES",
+    "THEOREM2",
     "TIMING",
 ]
 
@@ -112,6 +114,19 @@ BOUND = _schema(
     ),
 )
 
+THEOREM2 = _schema(
+    ("instance", pa.int64(), "row of the dataset; validation instances, at the selected epoch"),
+    ("regret", pa.float64(), "f* - f, or f - f* where the task minimises, in scaled label units"),
+    ("error_term", pa.float64(), "√(2G)·‖y - ŷ‖"),
+    ("adjusted_gap", pa.float64(), "h†·(z† - z̃), h† = y - Aᵀλ at λ optimal for ŷ"),
+    (
+        "correction",
+        pa.float64(),
+        "‖y - ŷ‖·‖z* - z̃‖; where the relaxation is integral, the three "
+        "add up to no less than the regret",
+    ),
+)
+
 OWN_PHASES = _schema(
     ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …"),
     ("name", pa.string(), "what the method calls it"),
@@ -129,9 +144,13 @@ TABLES = {
     "decisions": DECISIONS,
     "duals": DUALS,
     "bound": BOUND,
+    "theorem2": THEOREM2,
     "phases": OWN_PHASES,
 }
-"""File stem to schema; the last three are there only if the method has something to log."""
+"""File stem to schema; the last four are there only if the method has something to log."""
 
-DIAGNOSTICS = ("duals", "bound")
+DIAGNOSTICS = ("duals", "bound", "theorem2")
 """The tables that `Method.diagnostics` returns rows for."""
+
+SELECTED = ("theorem2",)
+"""Those of them with a row an instance, kept of the selected epoch only."""

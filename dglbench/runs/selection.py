@@ -21,7 +21,12 @@ from dglbench.runs.record import RunRecord
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["best_record", "improves", "improving", "ranked", "validation_regret"]
+__all__ = ["MEASURE", "best_record", "improves", "improving", "ranked", "validation_regret"]
+
+
+MEASURE = "relative_regret"
+"""The figure of a split, validation, that is compared: a column of the regret log, and a field of
+`Regrets`."""
 
 
 def improves(regret: float, best: float | None) -> bool:
@@ -42,7 +47,7 @@ def validation_regret(record: RunRecord) -> float:
     """Return the figure all choices are made by; infinite if the run has no result."""
     if record.state != "done" or record.selected is None:
         return math.inf
-    regret = record.selected.val.relative_regret
+    regret: float = getattr(record.selected.val, MEASURE)
     return regret if math.isfinite(regret) else math.inf
 
 

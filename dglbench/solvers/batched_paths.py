@@ -59,9 +59,11 @@ class BatchedPaths(Solver):
 
         λ_v = (d_s(v) − d_t(v) − D) / 2,
 
-    is optimal too and leaves nodes off the path a margin of half their detour. Where no way
-    leads to a node or on from it, its distance is taken as longer than any way there is, which
-    keeps λ optimal.
+    is optimal too. It sets an edge back by half of what the way over it is longer than the best
+    one from the source to its head, and half of what it is longer than the best one from its
+    tail to the sink: a node off the path has a margin unless an edge of it is best for both.
+    Where no way leads to a node or on from it, its distance is taken as longer than any way
+    there is, which keeps λ optimal.
 
     Reference: Ahuja, Magnanti and Orlin, Network Flows (1993), sections 4.4 and 9.3.
     """

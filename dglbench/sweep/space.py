@@ -98,11 +98,14 @@ def default_ranges(cls: type[Any], task: Mapping[str, Any]) -> dict[str, Any]:
 
     ``task`` is the task's table ``[range]``.
     """
-    written = {**_shared(), **task}
+    shared = _shared()
+    written = {**shared["range"], **task}
     hints = typing.get_type_hints(cls, include_extras=True)
     found = {}
     for field in dataclasses.fields(cls):
-        said = written.get(field.name) or declared_range(hints[field.name], field.default)
+        said = written.get(field.name)
+        if said is None and field.name not in shared["keep"]:
+            said = declared_range(hints[field.name], field.default)
         if said is not None:
             found[field.name] = said
     return found
@@ -111,12 +114,10 @@ def default_ranges(cls: type[Any], task: Mapping[str, Any]) -> dict[str, Any]:
 def declared_range(hint: Any, default: Any) -> Any:
     """Read a range from an option's annotation, None if it tells none.
 
-    Words to choose from are all tried. A number above 0 is searched from a thirtieth of its
-    default to thirty times that, as far as it is allowed. Anything else keeps its value.
+    A number above 0 is searched from a thirtieth of its default to thirty times that, as far as
+    it is allowed. Anything else keeps its value: words often choose what a run costs.
     """
     bounds = options.bounds(hint)
-    if bounds.choices:
-        return list(bounds.choices)
     if not isinstance(default, float) or default <= 0 or bounds.above != 0:
         return None
     high = min(default * _SPREAD, bounds.highest)

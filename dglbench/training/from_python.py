@@ -35,8 +35,8 @@ class TrainedRun:
 
     record: RunRecord
     tables: Mapping[str, pl.DataFrame] = field(repr=False)
-    """``timing``, ``regret``, ``decisions`` and, if the method logs them, ``duals``, ``bound``
-    and ``phases``; their columns are explained in docs/logs.md."""
+    """``timing``, ``regret``, ``decisions`` and, if the method logs them, ``duals``, ``bound``,
+    ``theorem2`` and ``phases``; their columns are explained in docs/logs.md."""
     weights: bytes | None = field(repr=False)
     """The predictor's state dict at the selected epoch, as `torch.save` writes it."""
     dataset: Dataset = field(repr=False)

@@ -46,6 +46,7 @@ class Learner:
         self.meter = Meter(self.clock, self.ledger)
         task = find_task(spec.data.task)
         self.scale = task.label_scale(dataset)
+        self.integral = True if dataset.problem.is_integral else task.integral
         rows = dataset.rows("train")
         self.problem = dataset.problem.take(rows)
         self.constraints = Constraints(self.problem)

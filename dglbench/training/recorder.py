@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ class Recorder:
         start = warm_start.info["id"] if warm_start else None
         self._start = f"start-{start}-{learner.spec.protocol.dtype}" if start else None
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
+        self._latest: dict[str, list[dict[str, Any]]] = {}
+        """By table, rows that are kept if this epoch is the best."""
         self._start_regret: dict[str, float] = {}
         self._best_test: Evaluation | None = None
         self._refreshed = 0
@@ -84,14 +86,15 @@ class Recorder:
         metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
         if not self._start_regret:
             self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
-        regret = metrics["val"]["relative_regret"]
+        regret = metrics["val"][selection.MEASURE]
         leading = learner.spec.lead_in is not None and epoch <= 0
         better = not leading and selection.improves(regret, self.best_regret)
         if better:
             solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
-            regrets = {split: Regrets(**figures) for split, figures in metrics.items()}
+            regrets = {split: _kept(figures) for split, figures in metrics.items()}
             self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
             self._best_test = outcomes["test"]
+            self._rows |= self._latest
             self.best_weights = saved_state(learner.predictor)
         return better
 
@@ -140,6 +143,7 @@ class Recorder:
             groups=dataset.problem.groups,
             options=dataset.problem.options,
             sense=dataset.problem.sense,
+            integral=learner.integral,
             label_scale=learner.scale,
             warm_start=warm,
             selected=selected,
@@ -205,19 +209,34 @@ class Recorder:
             most=self._diagnosed,
             label_duals=self._label_duals,
         )
+        self._latest = {}  # a lead-in's method may have had more to say
         for table, row in learner.method.diagnostics(snapshot).items():
             if table not in schemas.DIAGNOSTICS:
                 raise PluginError(
                     f"method {learner.spec.method} hands over a row for the table '{table}'; "
                     f"there are {', '.join(schemas.DIAGNOSTICS)}."
                 )
-            columns = {"epoch", *row}
+            each = table in schemas.SELECTED
+            columns = {"instance" if each else "epoch", *row}
             if columns != set(schemas.TABLES[table].names):
                 raise PluginError(
                     f"method {learner.spec.method} hands over the columns {', '.join(row)} for the "
                     f"table '{table}'; it has {', '.join(schemas.TABLES[table].names[1:])}."
                 )
-            self._rows[table].append({"epoch": epoch, **row})
+            if each:
+                rows = {"instance": judge.instances.tolist(), **row}
+                self._latest[table] = [
+                    dict(zip(rows, entries, strict=True))
+                    for entries in zip(*rows.values(), strict=False)  # the first, if in part
+                ]
+            else:
+                self._rows[table].append({"epoch": epoch, **row})
+
+
+def _kept(figures: dict[str, Any]) -> Regrets:
+    """Keep the figures that the record has a field for."""
+    names = {field.name for field in fields(Regrets)}
+    return Regrets(**{name: value for name, value in figures.items() if name in names})
 
 
 def _plain(value: Any) -> Any:

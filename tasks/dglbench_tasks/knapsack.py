@@ -145,6 +145,7 @@ class Knapsack(Task):
 
     name = "knapsack"
     summary = "pick the half-hours that earn most under a budget of weight"
+    integral = False
     sizes = (24, 48)
     Settings = KnapsackSettings
 

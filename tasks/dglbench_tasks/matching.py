@@ -35,6 +35,7 @@ import numpy.typing as npt
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
+from dglbench.options import LATER
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
@@ -70,10 +71,12 @@ class MatchingSettings:
         tuple[int, ...] | None, Doc("room at each location, instead of slack")
     ] = None
     fewest: Annotated[
-        int | None, Ge(1), Doc("individuals of the smallest cohort; none: always n")
+        int | None, Ge(1), Doc("individuals of the smallest cohort; none: always n"), LATER
     ] = None
     room: Annotated[
-        Literal["even", "drawn"], Doc("places: as many everywhere, or shared out by instance")
+        Literal["even", "drawn"],
+        Doc("places: as many everywhere, or shared out by instance"),
+        LATER,
     ] = "even"
 
     def __post_init__(self) -> None:
@@ -175,7 +178,7 @@ def _by_week(
     heads: npt.NDArray[np.int64] = np.full(count, n)
     if settings.fewest is not None:
         draws = stream(seed, "matching", "cohorts")
-        heads = draws.integers(settings.fewest, n, size=count, endpoint=True)
+        heads = np.asarray(draws.integers(settings.fewest, n, count, endpoint=True))
     places = np.array([settings.places(int(number)) for number in heads])
     if settings.room == "drawn":
         odds = np.full(locations, 1 / locations)

@@ -57,6 +57,7 @@ class MultiKnapsack(Task):
 
     name: ClassVar[str] = "multi-knapsack"
     summary: ClassVar[str] = "take the items worth most within several capacities (PyEPO's)"
+    integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (32,)
     Settings: ClassVar[type[Any]] = MultiKnapsackSettings
 

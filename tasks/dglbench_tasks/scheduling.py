@@ -99,6 +99,7 @@ class Scheduling(Task):
 
     name: ClassVar[str] = "scheduling"
     summary: ClassVar[str] = "run jobs on machines when power is cheap (the survey's loads)"
+    integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (10, 15, 20)
     Settings: ClassVar[type[Any]] = SchedulingSettings
 

@@ -139,10 +139,10 @@ def test_mistakes_are_one_sentence_and_leave_nothing(words, says, cli, tmp_path)
     ],
 )
 def test_plots_in_three_formats(task, file, starts, small_data, tmp_path):
-    from dglbench.data.plot import plot_labels
+    from dglbench.data.plot import plot_dataset
     from dglbench.plugins import find_task
 
-    plot_labels(find_task(task), small_data(task, n=16), tmp_path / file)
+    plot_dataset(find_task(task), small_data(task, n=16), tmp_path / file)
     assert (tmp_path / file).read_bytes().startswith(starts)
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -36,60 +36,77 @@ VARYING = MATCHING.vary(b=np.array([[2.0, 2, 3], [3.0, 3, 3], [2.0, 3, 2]]))
 
 def smooth_optimum(problem, scores, tau):
     """The entropic program of one instance, by a conic solver: its maximum and where it is."""
-    exists = problem.mask.ravel()
-    x = cp.Variable(problem.size)
-    pick = np.kron(np.eye(problem.groups), np.ones(problem.options))
-    uses, exact = problem.flat_A, problem.equality
-    rules = [pick @ x == 1, x[~exists] == 0] if (~exists).any() else [pick @ x == 1]
+    exists = np.flatnonzero(problem.mask.ravel())
+    x = cp.Variable(len(exists))
+    pick = np.kron(np.eye(problem.groups), np.ones(problem.options))[:, exists]
+    uses, exact = problem.flat_A[:, exists], problem.equality
+    rules = [pick @ x == 1]
     if (~exact).any():
         rules.append(uses[~exact] @ x <= problem.b[~exact])
     if exact.any():
         rules.append(uses[exact] @ x == problem.b[exact])
-    worth = scores.ravel() @ x + tau * cp.sum(cp.entr(x))
-    best = cp.Problem(cp.Maximize(worth), rules).solve(solver=cp.CLARABEL)
-    return best, x.value.reshape(problem.shape)
+    worth = scores.ravel()[exists] @ x + tau * cp.sum(cp.entr(x))
+    tight = {f"tol_{name}": 1e-11 for name in ("gap_abs", "gap_rel", "feas")}
+    best = cp.Problem(cp.Maximize(worth), rules).solve(solver=cp.CLARABEL, **tight)
+    found = np.zeros(problem.size)
+    found[exists] = x.value
+    return best, found.reshape(problem.shape)
 
 
-@pytest.mark.parametrize("problem", ["knapsack", "matching", "ragged"])
+@pytest.mark.parametrize("problem", EVERY)
 @pytest.mark.parametrize("method", ["fenchel-young", "spo-smoothed"])
 def test_smooth_losses_have_the_gradient_of_finite_differences(problem, method):
-    instance = PROBLEMS[problem]
+    instance = EVERY[problem]
     labels, predictions = values(instance, 3, 1), values(instance, 3, 2)
     ready, ledger = prepared(method, instance, labels, predictions, tau=0.4)
     loss, gradient = loss_and_gradient(ready, predictions, labels)
     assert loss > 0
     assert gradient.abs().max() > 1e-3
     assert ledger.total == {"label": 3, "train": 3, "refresh": 0, "evaluate": 0}
-    expected = finite_differences(ready, predictions, labels)
-    torch.testing.assert_close(gradient, expected, atol=1e-5, rtol=1e-5)
+    # The layer meets its rows to 1e-12, so the loss is right to λ·1e-12: a step of 1e-6 would
+    # measure that.
+    expected = finite_differences(ready, predictions, labels, step=1e-4)
+    exists = torch.tensor(instance.mask)
+    torch.testing.assert_close(gradient[:, exists], expected[:, exists], atol=1e-7, rtol=1e-7)
 
 
-@pytest.mark.parametrize("problem", ["knapsack", "matching"])
-def test_fenchel_young_against_a_conic_solver(problem):
-    instance, tau = PROBLEMS[problem], 0.5
+@pytest.mark.parametrize("problem", [*PROBLEMS, "transport"])
+@pytest.mark.parametrize("spo", [False, True], ids=["fenchel-young", "spo-smoothed"])
+def test_smooth_losses_against_a_conic_solver(problem, spo):
+    instance, tau = EVERY[problem], 0.5
     labels, predictions = values(instance, 1, 3), values(instance, 1, 4).requires_grad_()
-    loss = FenchelYoung(instance, tau=tau)(predictions, labels, [0])
+    loss = (SmoothedSPOPlus if spo else FenchelYoung)(instance, tau=tau)(predictions, labels, [0])
     loss.backward()
     best = OrtoolsSolver(instance).relax(labels)
-    maximum, soft = smooth_optimum(instance, predictions.detach().numpy()[0], tau)
+    scores = (2 * predictions - labels if spo else predictions).detach()
+    maximum, soft = smooth_optimum(instance, scores.numpy()[0], tau)
     penalty = tau * torch.special.xlogy(best, best).sum()
-    direct = maximum - float((predictions.detach() * best).sum() - penalty)
-    assert float(loss.detach()) == pytest.approx(direct, abs=1e-6)
-    assert predictions.grad[0].numpy() == pytest.approx(soft - best[0].numpy(), abs=1e-4)
+    direct = maximum - float((scores * best).sum() - penalty)
+    assert float(loss.detach()) == pytest.approx(direct, abs=1e-8)
+    expected = (2 if spo else 1) * (soft - best[0].numpy())
+    assert predictions.grad[0].numpy() == pytest.approx(expected, abs=1e-5)
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), problem=st.sampled_from(list(PROBLEMS)))
-def test_smooth_losses_are_never_negative_and_smoothed_spo_is_zero_at_the_truth(seed, problem):
+def test_smooth_losses_are_never_negative(seed, problem):
     instance = PROBLEMS[problem]
     labels, predictions = values(instance, 4, seed), values(instance, 4, seed + 1)
     for loss in (FenchelYoung, SmoothedSPOPlus):
         assert float(loss(instance, tau=0.2)(predictions, labels, range(4))) >= -1e-9
-    truth = labels.clone().requires_grad_()
-    at_truth = SmoothedSPOPlus(instance, tau=0.2)(truth, labels, range(4))
-    at_truth.backward()
-    assert float(at_truth.detach()) == pytest.approx(0, abs=1e-8)
-    assert truth.grad.abs().max() < 1e-7
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000), problem=st.sampled_from(list(PROBLEMS)))
+def test_smooth_losses_vanish_where_the_label_is_far_beyond_their_strength(seed, problem):
+    """The truth, a thousand times as large as τ: z(y) is then x*(y), but for ties."""
+    instance = PROBLEMS[problem]
+    labels = 100 * values(instance, 4, seed)
+    for loss in (FenchelYoung, SmoothedSPOPlus):
+        at_truth = float(loss(instance, tau=0.1)(labels, labels, range(4)))
+        # No more than the entropy of what is left undecided.
+        assert at_truth <= 0.1 * instance.groups * np.log(instance.options)
+        assert at_truth < 1e-3 * float(loss(instance, tau=0.1)(-labels, labels, range(4)))
 
 
 def test_smoothed_spo_tends_to_spo():
@@ -280,11 +297,17 @@ def test_lava_serves_instances_that_differ_and_refuses_what_is_too_large():
         LAVA(large)
 
 
-def test_lodl_learns_which_errors_matter():
-    """Top 1 of 6: a rival too high misleads, items far behind never do."""
+@pytest.mark.parametrize("shape", ["quadratic", "directed"])
+@pytest.mark.parametrize("draws", [0, 1, 2])
+def test_lodl_learns_which_errors_matter(shape, draws):
+    """Top 1 of 6, two of them so far behind that no sample moves them to the front.
+
+    The plain squared error charges all six alike. What cannot matter must cost less than that,
+    and what is above it be the items that can.
+    """
     problem = Problem.top_k(6, 1)
     labels = torch.tensor([[3.0, 2.9, 2.0, 1.0, -9.0, -9.0]], dtype=torch.float64)
-    loss = LODL(problem, shape="directed", samples=400, sigma=0.3, alpha=0.0)
+    loss = LODL(problem, shape=shape, samples=2000, sigma=0.3, alpha=0.0, draws=draws)
 
     def cost(item, error):
         predictions = labels.clone()
@@ -292,9 +315,13 @@ def test_lodl_learns_which_errors_matter():
         return float(loss(predictions, labels, [0]))
 
     assert float(loss(labels, labels, [0])) == 0.0
-    assert loss.fit_error < 0.7
-    assert cost(1, 0.5) > cost(1, -0.5)
-    assert min(cost(0, -0.5), cost(1, 0.5)) > 2 * max(cost(4, 0.5), cost(5, 0.5))
+    assert loss.fit_error < 0.95
+    costs = [(cost(item, 0.5) + cost(item, -0.5)) / 2 for item in range(6)]
+    even = sum(costs) / 6
+    assert max(costs[4:]) < even < max(costs[:4])
+    assert sum(costs[4:]) < 0.5 * 2 * even
+    if shape == "directed":  # a rival misleads when it looks too good
+        assert cost(1, 0.5) > cost(1, -0.5)
 
 
 def test_more_samples_fit_better():

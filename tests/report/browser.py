@@ -1,8 +1,8 @@
 """A headless Chromium on a pipe: open a page at a width, ask it things, take its picture.
 
 Only what these tests need of the DevTools protocol, so that no driver has to be installed.
-Run ``python tests/report/browser.py PAGE.html OUT`` to get pictures at three widths, in both
-colour schemes.
+Run ``python tests/report/browser.py PAGE.html OUT`` to get pictures of the first screen and of
+each section's start at three widths, in both colour schemes.
 """
 
 from __future__ import annotations
@@ -176,11 +176,29 @@ class Browser:
         return message
 
 
-if __name__ == "__main__":
-    page, out = Path(sys.argv[1]), Path(sys.argv[2])
+def main(page: Path, out: Path) -> None:
+    """Save one window of each section: a whole page is too long to look at."""
     out.mkdir(parents=True, exist_ok=True)
+    places = (
+        "[['first', 0], ...[...document.querySelectorAll('main section, figure')].map("
+        "(e) => [e.id, Math.round(e.getBoundingClientRect().top + scrollY - 12)])]"
+    )
     with Browser() as browser:
         for width in WIDTHS:
             for dark in (False, True):
+                since = time.monotonic()
                 browser.open(page, width, dark=dark)
-                browser.picture(out / f"{width}-{'dark' if dark else 'light'}.png")
+                browser.wait("document.querySelector('#chart').dataset.drawn")
+                browser.wait("!document.querySelector('img[data-packed]')")
+                took = time.monotonic() - since
+                scheme = "dark" if dark else "light"
+                for name, top in browser.ask(places):
+                    browser.picture(out / f"{width}-{scheme}-{name}.png", top, 900)
+                print(f"{width} {scheme}: opened and drawn in {took:.2f} s")
+        inside = ("file:", "data:", "blob:")
+        outside = [url for url in browser.requests if not url.startswith(inside)]
+        print(f"errors: {browser.errors or 'none'}; requests outside: {outside or 'none'}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -256,7 +256,8 @@ def test_memory_and_time_outside_training_are_shown_where_logged(tmp_path):
     make_folder(tmp_path, ["spo", "qptl"], [("matching", 50, 25)], epochs=2)
     report = load(tmp_path)
     key, run = next(item for item in report.chosen.items() if item[1].method == "spo")
-    noted = dataclasses.replace(run.record, notes={"peak_memory_mb": 512.4, "outside_s": 1.5})
+    summary = dataclasses.replace(run.record.summary, peak_memory_mb=512.4, outside_s=1.5)
+    noted = dataclasses.replace(run.record, summary=summary)
     chosen = {**report.chosen, key: dataclasses.replace(run, record=noted)}
     spo, qptl = build("resources", dataclasses.replace(report, chosen=chosen)).records()
     assert (spo["peak_memory_mb"], spo["outside_s"]) == (512.4, 1.5)

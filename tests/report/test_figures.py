@@ -199,6 +199,27 @@ def test_dual_health_and_bound_are_the_logs(report, logs):
     assert not any(name.startswith("knapsack") for name in bound["run_id"])
 
 
+def test_the_bound_is_drawn_where_the_run_says_the_relaxation_is_integral(tmp_path):
+    make_run(tmp_path, "dgl-5", "matching", epochs=2)  # from before runs said so
+    make_run(tmp_path, "dgl-5", "top-k", epochs=2, integral=True)
+    make_run(tmp_path, "dgl-5", "offers", epochs=2, integral=False)
+    report = load(tmp_path)
+    assert set(FIGURES["regret-bound"].data(report)["setting"]) == {"matching-50", "top-k-50"}
+    assert FIGURES["regret-bound"].draw(report).labels.get("caption", None) is None
+    make_run(tmp_path, "dgl-5", "someone-elses", epochs=2)
+    report = load(tmp_path)
+    assert set(FIGURES["regret-bound"].data(report)["setting"]) == {"matching-50", "top-k-50"}
+    caption = FIGURES["regret-bound"].draw(report).labels.caption
+    assert caption == "left out, not known to have an integral relaxation: someone-elses"
+
+
+def test_a_bound_that_says_nothing_is_refused_in_a_sentence(tmp_path):
+    make_run(tmp_path, "dgl-5", "knapsack", n=24, epochs=2)
+    make_run(tmp_path, "dgl-5", "scheduling", epochs=2, integral=False)
+    with pytest.raises(ReportError, match="which it is not for knapsack, scheduling; `dglbench"):
+        FIGURES["regret-bound"].draw(load(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("name", "methods", "sentence"),
     [
@@ -257,8 +278,11 @@ def test_numbers_are_written_for_people():
     assert seconds([0.00001, 0.01, 0.2, 5, 2000]) == ["10 µs", "10 ms", "200 ms", "5 s", "2k s"]
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("scaling", "by-degree")])
-def test_figures_come_as_wide_as_a_column_or_the_text(report, tmp_path, name):
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "scaling"])
+def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, tmp_path, name):
+    report = load(degrees) if name == "by-degree" else report
+    save(name, report, tmp_path / "figure.pdf", "pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     for words, inches in (("column", 3.4), ("text", 7.0)):
         target = tmp_path / f"{words}.svg"
         save(name, report, target, "svg", Layout(parse_width(words)))

@@ -1,4 +1,5 @@
 import base64
+import gzip
 import html
 import html.parser
 import io
@@ -13,7 +14,8 @@ from make_logs import make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import figures, load, page
-from dglbench.report.pictures import small, with_dark_colours
+from dglbench.report.claims import read_claims
+from dglbench.report.pictures import PACKED, csv_link, pack, small, with_dark_colours
 
 EVIL = "<script>document.title='owned'</script>"
 
@@ -181,3 +183,36 @@ def test_one_setting_has_a_verdict_too(tmp_path, monkeypatch):
     make_folder(tmp_path, ["spo", "dgl-1"], [("matching", 10, 25)], epochs=4)
     text = page.build(load(tmp_path))
     assert re.search(r'class="verdict">On matching-10 .* has the lowest test regret', text)
+
+
+def test_what_is_packed_comes_out_as_it_went_in():
+    text = "setting,method\n" + 'matching-10,größer <&"\n' * 9000
+    packed = pack(text)
+    assert gzip.decompress(base64.b64decode(packed)).decode() == text
+    assert pack(text) == packed, "the same bytes each time"
+    assert len(packed) < len(text) / 20
+
+
+def test_a_short_table_is_a_plain_link_and_a_long_one_is_packed():
+    short, long = "a,b\n1,é\n", "a,b\n" + "1,2\n" * 20_000
+    link = csv_link(short)
+    assert unquote(link.removeprefix("data:text/csv;charset=utf-8,")) == short
+    link = csv_link(long)
+    assert gzip.decompress(base64.b64decode(link.removeprefix(PACKED))).decode() == long
+
+
+def test_results_in_a_folder_of_runs_are_called_after_the_folder_above(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", {})
+    make_run(tmp_path / "tuned" / "runs", "spo", epochs=3)
+    text = page.build(load(tmp_path / "tuned" / "runs"))
+    assert "<h1>dglbench: tuned</h1>" in text
+
+
+def test_our_own_claims_are_not_called_the_papers(text):
+    counted = re.search(r"Of (\d+) claims of the paper these logs", text)[1]
+    assert int(counted) == sum(claim.origin == "paper" for claim in read_claims())
+    assert "claims of dglbench&#39;s own these logs" in text
+
+
+def test_every_table_has_a_caption(text):
+    assert len(re.findall(r'<table class="', text)) == text.count('<caption class="unseen">') > 5

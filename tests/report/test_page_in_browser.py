@@ -78,6 +78,11 @@ def test_it_fits_at_every_width_in_both_schemes(browser, file, width, dark):
     assert browser.ask("[...document.images].filter((i) => !i.naturalWidth).length") == 0
     cut = "[...document.images].filter((i) => i.width > i.parentElement.clientWidth).length"
     assert browser.ask(cut) == 0
+    hiding = (
+        "[...document.querySelectorAll('tbody th')].filter((c) => c.offsetWidth > innerWidth / 2"
+        " && getComputedStyle(c).position === 'sticky').length"
+    )
+    assert browser.ask(hiding) == 0, "a name in place leaves room for its columns"
     inside = "document.querySelector('#chart svg').getBoundingClientRect().right <= innerWidth"
     assert browser.ask(inside)
 
@@ -87,7 +92,9 @@ def test_nothing_from_the_logs_runs(browser):
 
 
 def test_a_click_or_enter_sorts_a_table(browser):
-    read = ROWS + ".map((row) => row.cells[{}].dataset.value)"
+    # A cell holds its value apart only where it differs from what is written.
+    cell = "row.cells[{0}]"
+    read = ROWS + f".map((row) => {cell}.dataset.value ?? {cell}.textContent)"
     head = "document.querySelectorAll('table.leaderboard')[0].tHead.rows[0].cells[{}]"
     regrets = [float(value) for value in browser.ask(read.format(1))]
     assert regrets == sorted(regrets)
@@ -205,6 +212,21 @@ def test_tables_are_reached_by_keyboard_and_named(browser):
     assert browser.ask(labelled) == 0
     browser.press("Tab", 9)
     assert browser.ask("document.activeElement.textContent") == "To the tables"
+
+
+def test_a_figure_is_enlarged_on_a_phone_and_the_page_stays_as_wide(browser, file):
+    browser.open(file, 390)
+    image = "document.querySelector('#image-time-split')"
+    button = "document.querySelector('[data-enlarge=image-time-split]')"
+    browser.wait(f"{image}.naturalWidth")
+    before = browser.ask(f"{image}.width")
+    browser.ask(f"{button}.focus()")
+    browser.press("Enter", 13, "\r")
+    assert browser.ask(f"{image}.width") > 1.3 * before
+    assert browser.ask(f"{button}.getAttribute('aria-pressed')") == "true"
+    assert browser.ask("document.documentElement.scrollWidth") <= 390
+    browser.open(file, 1400)
+    assert browser.ask(f"{button}.offsetParent") is None, "there is nothing to enlarge"
 
 
 def test_a_figure_is_downloaded_as_it_was_drawn(browser):

@@ -1,3 +1,4 @@
+import colorsys
 import itertools
 import os
 import subprocess
@@ -7,7 +8,14 @@ import numpy as np
 import pytest
 from make_logs import METHODS
 
-from dglbench.report.palette import PHASE_COLOURS, is_dgl, method_order, refresh_period, style
+from dglbench.report.palette import (
+    PHASE_COLOURS,
+    family,
+    is_dgl,
+    method_order,
+    refresh_period,
+    style,
+)
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
 VISION = {
@@ -89,3 +97,35 @@ def test_periods_and_order():
         "dgl-auto",
         "lodl",
     ]
+
+
+def hue(colour):
+    return colorsys.rgb_to_hls(*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+
+
+@pytest.mark.parametrize("kin", ["spo", "qptl", "rdgl", "pyepo", "mine"])
+def test_variants_of_a_family_share_a_hue_and_differ_otherwise(kin):
+    variants = [f"{kin}-{name}" for name in ("dual", "relaxed", "1", "5", "20")]
+    hues = [hue(style(variant).colour) for variant in variants]
+    assert max(hues) - min(hues) < 0.06
+    assert {family(variant) for variant in variants} == {kin}
+    looks = {(style(variant).colour, style(variant).shape) for variant in variants}
+    assert len(looks) == len(variants)
+
+
+def test_a_family_is_what_stands_before_the_hyphen():
+    assert family("dgl-none") == family("dgl-5") == "dgl"
+    assert family("two-stage") == "two-stage"
+    assert family("lodl") == "lodl"
+    assert style("spo-dual").label == "SPO+ dual"
+    assert style("pyepo-spo").label == "PyEPO SPO+"
+    assert style("pyepo-nce").label == "PyEPO NCE"
+
+
+def test_families_stay_together_and_are_led_by_their_namesake():
+    mixed = ["qptl-dual", "rdgl-5", "spo-dual", "dgl-1", "qptl", "rdgl-none", "spo", "dgl-none"]
+    ordered = sorted(mixed, key=method_order)
+    families = [family(method) for method in ordered]
+    assert [kin for kin, _ in itertools.groupby(families)] == ["spo", "qptl", "dgl", "rdgl"]
+    assert ordered.index("spo") < ordered.index("spo-dual")
+    assert ordered.index("dgl-none") < ordered.index("dgl-1")

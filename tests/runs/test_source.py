@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dglbench.plugins import METHODS, TASKS, plugins
+from dglbench.runs import source
 from dglbench.runs.source import closure
 
 HASH = (
@@ -84,3 +86,19 @@ def test_plumbing_is_no_part_of_a_run(method):
     assert not rooms & {"cli", "report", "sweep"}
     assert method.target.__module__ in modules
     assert task.__module__ in modules
+
+
+def test_a_parse_that_another_thread_disturbed_is_made_again(monkeypatch, tmp_path):
+    calls = []
+
+    def disturbed(text, parse=ast.parse):
+        calls.append(text)
+        if len(calls) < 3:
+            raise SystemError("AST constructor recursion depth mismatch (before=78, after=176)")
+        return parse(text)
+
+    monkeypatch.setattr(source.ast, "parse", disturbed)
+    file = tmp_path / "module.py"
+    file.write_text("import os")
+    assert isinstance(source._parsed(file), ast.Module)
+    assert len(calls) == 3

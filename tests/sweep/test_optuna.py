@@ -173,6 +173,7 @@ class PluginOptions:
     ratio: Annotated[float, Gt(0), Le(1)] = 0.5
     kind: Literal["a", "b"] = "a"
     samples: Annotated[int, Ge(1)] = 3
+    solve_ratio: Annotated[float, Gt(0), Le(1)] = 0.1
     weight: Annotated[float, Ge(0)] = 1.0
 
 
@@ -181,7 +182,6 @@ def test_a_plugins_options_have_ranges_too() -> None:
         "lr": {"low": 0.001, "high": 1.0},
         "sigma": {"low": 0.0167, "high": 15.0},
         "ratio": {"low": 0.0167, "high": 1.0},
-        "kind": ["a", "b"],
     }
     assert default_ranges(PluginOptions, {"lr": [0.1, 0.2]})["lr"] == [0.1, 0.2]
 

@@ -49,8 +49,8 @@ def test_it_finishes_and_beats_the_untrained_predictor(ran):
 def test_logs_match_their_schemas(ran):
     guided = method_class(ran).current_duals is not Method.current_duals
     always = {"timing", "regret", "decisions"} | ({"duals"} if guided else set())
-    assert always <= set(ran.tables) <= always | {"bound", "phases"}
-    assert ("bound" in ran.tables) == guided
+    assert always <= set(ran.tables) <= always | {"bound", "theorem2", "phases"}
+    assert ("bound" in ran.tables) == guided == ("theorem2" in ran.tables)
     for name, table in ran.tables.items():
         assert table.schema.equals(schemas.TABLES[name])
     assert [row["epoch"] for row in rows(ran, "timing")] == list(range(EPOCHS + 1))
@@ -143,6 +143,22 @@ def test_evaluation_counts_every_solve_of_its_own(ran):
     assert ran.record.summary.solves["evaluate"] == expected
 
 
+def test_theorem_2_is_told_of_every_validation_instance_at_the_selected_epoch(ran):
+    if "theorem2" not in ran.tables:
+        return
+    table = rows(ran, "theorem2")
+    dataset = load_data(ran.spec.data).dataset
+    assert [row["instance"] for row in table] == dataset.rows("val").tolist()
+    (mean,) = rows(ran, "bound", epoch=ran.record.selected.epoch)
+    for name in ("regret", "error_term", "adjusted_gap", "correction"):
+        assert sum(row[name] for row in table) / len(table) == pytest.approx(mean[name])
+    above = [
+        row["regret"] > row["error_term"] + row["adjusted_gap"] + row["correction"] + 1e-9
+        for row in table
+    ]
+    assert sum(above) / len(above) == pytest.approx(mean["share_above_error_bound"])
+
+
 def test_regret_is_never_negative_and_decisions_tell_the_same(ran):
     for row in rows(ran, "regret"):
         assert row["relative_regret"] >= -1e-12
@@ -177,7 +193,7 @@ def test_weights_load_safely_and_are_those_of_the_selected_epoch(ran):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_spec_gives_the_same_regrets_to_the_last_bit(task, method):
     first, second = (run(make_spec(task, method, epochs=2)) for _ in range(2))
-    for name in ("regret", "decisions", "duals", "bound"):
+    for name in ("regret", "decisions", "duals", "bound", "theorem2"):
         if name in first.tables:
             keep = [c for c in first.tables[name].column_names if not c.endswith("_s")]
             assert first.tables[name].select(keep).equals(second.tables[name].select(keep))

@@ -23,15 +23,19 @@ from dglbench.report.figures.base import (
 )
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
-from dglbench.report.titles import title
+from dglbench.report.titles import plural, title
 
 __all__ = ["FIGURE", "data"]
 
 _MEASURES = {
     "dual_gap": "staleness:\nduality gap",
-    "share_refreshed": "refreshes so far\n(passes over the data)",
+    "share_refreshed": "refreshes so far\n(passes over data)",
     "share_broken": "instances with a\nbroken constraint",
 }
+_MARGIN_IN, _PANEL_IN, _LEAST_PANEL_IN = 0.8, 1.4, 1.0
+_LETTERS_AN_INCH = 12.5
+_MOST_SETTINGS = 6
+"""Side by side; their three rows leave no place to go on below."""
 
 
 def data(report: Report) -> pl.DataFrame:
@@ -51,9 +55,9 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a row per measure and a column per setting, or per task where there is no room."""
     frame = data(report)
     titles = {unit.label: title(unit) for unit in report.units}
-    if layout.width is not None and layout.width < 5:
-        largest = {unit.task: unit.label for unit in one_seed_each(report.units)}
-        frame = frame.filter(pl.col("setting").is_in(list(largest.values())))
+    kept = _settings(report, frame["setting"].unique(maintain_order=True).to_list(), layout)
+    left_out = frame["setting"].n_unique() - len(kept)
+    frame = frame.filter(pl.col("setting").is_in(kept))
     so_far = pl.col("share").cum_sum().over("run_id", "measure")
     share = pl.col("share").clip(upper_bound=1.0)
     frame = frame.with_columns(
@@ -65,18 +69,33 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     shown = sparse(frame, ["measure", "setting", "method"], marks=5)
     orders = {"setting": settings, "panel": list(_MEASURES.values())}
     table, shown_table = to_table(frame, **orders), to_table(shown, **orders)
-    width = layout.width or (COLUMN_IN if len(settings) == 1 else 0.8 + 1.4 * len(settings))
+    width = layout.width or max(COLUMN_IN, _MARGIN_IN + _PANEL_IN * len(settings))
+    fitting = wrap(int(_LETTERS_AN_INCH * (width - _MARGIN_IN) / len(settings)))
+    note = f"{plural(left_out, 'further setting')}: see the data, or ask for --tasks"
     return (
         p9.ggplot(table, p9.aes("epoch", "share", color="method"))
         + p9.geom_line(size=0.5)
         + p9.geom_point(p9.aes(shape="method"), shown_table, size=1.3, stroke=0.3)
-        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=wrap(17)))
+        + p9.facet_grid("panel ~ setting", scales="free_y", labeller=p9.labeller(cols=fitting))
         + p9.scale_y_continuous(labels=_share_or_count)
         + method_scales(table["method"], legend=True)
         + legend_rows(frame["method"].unique(), width)
-        + p9.labs(x="epoch", y="")
+        + p9.labs(x="epoch", y="", caption=note if left_out else None)
         + look(width, 4.3, strip_text_y=p9.element_text(ha="center", weight="normal"))
     )
+
+
+def _settings(report: Report, labels: list[str], layout: Layout) -> list[str]:
+    """Return the settings there is room for: all, or the largest of each task, or some of these."""
+    room = _MOST_SETTINGS
+    if layout.width is not None:
+        room = max(1, int((layout.width - _MARGIN_IN) / _LEAST_PANEL_IN))
+    if len(labels) <= room:
+        return labels
+    largest = {
+        unit.task: unit.label for unit in one_seed_each(report.units) if unit.label in labels
+    }
+    return list(largest.values())[:room]
 
 
 def _share_or_count(values: list[float]) -> list[str]:

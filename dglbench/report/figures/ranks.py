@@ -44,7 +44,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     span = count - 1
     # Names stand beside the axis, with their mean rank: this many inches at each side.
     longest = max(len(style(method).label) for method in found.methods)
-    side_in = 0.42 + 0.06 * max(longest, 7)
+    side_in = 0.42 + 0.06 * (max(longest, 7) + (count >= 10))  # a rank from ten has a digit more
     width = layout.width or max(layout.inches(1), 2 * side_in + 0.09 * count)
     room = span * side_in / (width - 2 * side_in - 0.1) / 1.2
     below = 0.1 + _BAR * len(bars)

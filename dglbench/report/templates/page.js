@@ -55,6 +55,14 @@ for (const box of document.querySelectorAll("input[data-search]")) {
   });
 }
 
+// On a narrow screen a figure is shown whole, and on request so large that its type can be read.
+for (const button of document.querySelectorAll("button[data-enlarge]")) {
+  button.addEventListener("click", () => {
+    const large = document.getElementById(button.dataset.enlarge).classList.toggle("large");
+    button.setAttribute("aria-pressed", String(large));
+  });
+}
+
 // A figure is in the page once; its download is made of the image when it is asked for, without
 // the rules that repaint it on a dark page.
 for (const link of document.querySelectorAll("a[data-figure]")) {

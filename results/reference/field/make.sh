@@ -18,6 +18,6 @@ for piece; do
         --jobs 2 --out "$out/tuning/$piece" ${TUNE:-} || [ $? -eq 1 ]
     chosen=$(ls -t "$out/tuning/$piece"/chosen-*.toml | head -n 1)
     cp "$chosen" "$out/tuning/$piece.toml"
-    $dglbench sweep --config "$out/tuning/$piece.toml" --seeds 1-3 --out "$out/timed/$piece" \
+    $dglbench sweep --config "$out/tuning/$piece.toml" --seeds "${SEEDS:-1-3}" --out "$out/timed/$piece" \
         ${TIME:-} || [ $? -eq 1 ]
 done
