@@ -35,6 +35,7 @@ __all__ = [
     "LeadInChoice",
     "MethodChoice",
     "Plugin",
+    "any_registered",
     "find_layer",
     "find_method",
     "find_plugin",
@@ -117,6 +118,11 @@ def plugins(group: str) -> tuple[Plugin, ...]:
             found[f"{entry.name} ({origin})"] = Plugin(entry.name, group, origin, error=error)
     found |= _registered.get(group, {})
     return tuple(sorted(found.values(), key=lambda plugin: plugin.name))
+
+
+def any_registered() -> bool:
+    """Say whether this process was given plugins that no distribution brings."""
+    return any(_registered.values())
 
 
 def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:

@@ -9,11 +9,11 @@ Exit codes: 0 done; 2 a mistake in what was asked; 130 interrupted; 1 anything e
 
 from __future__ import annotations
 
-import difflib
 import gc
 import importlib
 import os
 import sys
+import types
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -88,7 +88,32 @@ def _spare(param: Any) -> None:
         )
 
 
+def _import_help_writer() -> None:
+    """Import what writes help without Markdown and tracebacks: a third of what --help costs.
+
+    Typer imports both for the case that help is in Markdown or an error is its own to show.
+    Ours is neither, so stand-ins take their place while its module is imported.
+    """
+    if "typer.rich_utils" in sys.modules:
+        return
+    stand_ins = {}
+    for module, name in (("rich.markdown", "Markdown"), ("rich.traceback", "Traceback")):
+        if module not in sys.modules:
+            stand_ins[module] = types.ModuleType(module)
+            setattr(stand_ins[module], name, type(name, (), {}))
+    sys.modules.update(stand_ins)
+    try:
+        importlib.import_module("typer.rich_utils")
+    finally:
+        for module in stand_ins:
+            del sys.modules[module]
+
+
 class _Command(TyperCommand):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _import_help_writer()
+        super().format_help(ctx, formatter)
+
     def get_help_option(self, ctx: Any) -> Any:
         return _cheap(super().get_help_option(ctx))
 
@@ -104,9 +129,15 @@ class _LazyGroup(TyperGroup):
     def get_help_option(self, ctx: Any) -> Any:
         return _cheap(super().get_help_option(ctx))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _import_help_writer()
+        super().format_help(ctx, formatter)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name = args[0]
         if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
+            import difflib
+
             close = difflib.get_close_matches(name, VERBS, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
             raise OptionError(f"there is no command '{name}'; there are {', '.join(VERBS)}.{hint}")

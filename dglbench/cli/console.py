@@ -119,7 +119,7 @@ def print_table(
     table = Table(caption=caption, box=box.SIMPLE_HEAD, pad_edge=False)
     table.caption_style, table.caption_justify = "dim", "left"
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     if title is not None:  # on its own: Rich would wrap it to the width of the table

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from dglbench import options, plugins
 from dglbench.cli import console
+from dglbench.cli.catalogue import KINDS, catalogue
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = ("dglbench list", "dglbench list --json")
 
 _BY_SIZE = "by size: what the paper selected for the method at the nearest size of the task"
-_KINDS = ("tasks", "solvers", "layers", "methods")
 
 
 def run(
@@ -42,8 +39,8 @@ def run(
         from dglbench.plugin_files import load_plugins
 
         load_plugins(plugin)
-    document = _catalogue()
-    for entry in (entry for kind in _KINDS for entry in document[kind]):
+    document = catalogue()
+    for entry in (entry for kind in KINDS for entry in document[kind]):
         if entry["error"]:
             console.warn(
                 f"{entry['name']} ({entry['origin']}) cannot be used: {entry['error']}; "
@@ -55,66 +52,6 @@ def run(
         _render_methods(document["methods"])
     else:
         _render(document)
-
-
-def _catalogue() -> dict[str, Any]:
-    """Collect everything as a JSON-ready document; nothing heavy is imported for it."""
-    from dglbench import __version__
-
-    return {
-        "version": __version__,
-        "tasks": [_describe(p, "Settings") for p in plugins.plugins(plugins.TASKS)],
-        "solvers": [_describe(p) for p in plugins.plugins(plugins.SOLVERS)],
-        "layers": [_describe(p) for p in plugins.plugins(plugins.LAYERS)],
-        "methods": _mark_paper_options(
-            [_describe(p, "Options") for p in plugins.plugins(plugins.METHODS)]
-        ),
-    }
-
-
-def _mark_paper_options(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Say of each option whether the paper selects it by size, so that its constant seldom acts."""
-    selected: dict[str, set[str]] = {}
-    for plugin in plugins.plugins(plugins.TASKS):
-        with contextlib.suppress(Exception):  # a broken plugin has its own row
-            for table in plugin.target().paper().get("selected", {}).values():
-                for method, values in table.items():
-                    selected.setdefault(method, set()).update(values)
-    from dglbench.methods import Method
-
-    groups = {
-        plugin.name: getattr(plugin.target, "group", Method.group)
-        for plugin in plugins.plugins(plugins.METHODS)
-        if plugin.error is None
-    }
-    for method in methods:
-        method["group"] = groups.get(method["name"], Method.group)
-        for option in method["options"]:
-            option["paper_by_size"] = option["name"] in selected.get(method["name"], ())
-    return methods
-
-
-def _describe(plugin: plugins.Plugin, options_name: str | None = None) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": plugin.name,
-        "origin": plugin.origin,
-        "summary": "",
-        "sizes": [],
-        "options": [],
-        "error": plugin.error,
-    }
-    if plugin.error is not None:
-        return entry
-    try:
-        doc = (inspect.getdoc(plugin.target) or "").partition("\n")[0]
-        entry["summary"] = getattr(plugin.target, "summary", doc)
-        entry["sizes"] = list(getattr(plugin.target, "sizes", ()))
-        if options_name is not None:
-            described = options.describe(getattr(plugin.target, options_name))
-            entry["options"] = [info._asdict() for info in described]
-    except Exception as error:  # a plugin may be malformed in any way; it is named, not fatal
-        entry["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return entry
 
 
 def _render(document: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ _NAMES = {
 }
 """What each array is called; upper or lower case, but A and a, X and x are one."""
 
+_NUMBERS = ("features", "labels", "A", "b", "equality", "mask")
 _CALLED = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
 # A table may give a column to each feature and each label: feature_age, label_3.
 _WIDE = {"features": r"(?:features?|x)[_. ](.+)", "labels": r"(?:labels?|y|values?)[_. ](.+)"}
@@ -64,8 +65,16 @@ def read_arrays(sources: Iterable[Path]) -> Arrays:
                     f"{', '.join(_NAMES[name])}); leave one out."
                 )
             else:
+                _check_kind(name, array, source)
                 found[name], came_from[name] = array, source
     return Arrays(found, left_out)
+
+
+def _check_kind(name: str, array: npt.NDArray[Any], source: Path) -> None:
+    """Refuse texts, complex numbers and objects where plain numbers are wanted."""
+    numbers = name in _NUMBERS or (name == "groups" and array.ndim == 0)
+    if numbers and array.dtype.kind not in "biuf":
+        raise DatasetError(f"{name} in {source} are of type {array.dtype}; wanted numbers.")
 
 
 def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:

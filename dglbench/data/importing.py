@@ -169,8 +169,6 @@ def _readings(read: Mapping[str, str]) -> dict[str, str]:
 
 def _numbers(name: str, values: npt.ArrayLike) -> Array:
     try:
-        if np.iscomplexobj(values):
-            raise TypeError("complex")
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         kind = np.asarray(values, dtype=object).dtype if not hasattr(values, "dtype") else (

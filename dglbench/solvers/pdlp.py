@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.ortools import MOST_ROOM, OrtoolsSolver
 from dglbench.structure.matrices import pick_one
@@ -43,8 +42,9 @@ class PdlpSolver(OrtoolsSolver):
     several optima exist, and neither is λ: the dual rule is ``first-order``, the optimum to
     which primal-dual steps from zero lead.
 
-    Decisions are those of `OrtoolsSolver`. General problems of thousands of groups and rows
-    are what it is for; assignments, knapsacks and paths have faster solvers.
+    An instance that PDLP gives up is solved by the simplex. Decisions are those of
+    `OrtoolsSolver`. General problems of thousands of groups and rows are what it is for;
+    assignments, knapsacks and paths have faster solvers.
 
     Reference: Applegate et al., Practical Large-Scale Linear Programming using Primal-Dual
     Hybrid Gradient (2021).
@@ -111,10 +111,10 @@ class PdlpSolver(OrtoolsSolver):
         found = pdlp.primal_dual_hybrid_gradient(program, self._parameters)
         ended = found.solve_log.termination_reason
         if ended != solve_log_pb2.TERMINATION_REASON_OPTIMAL:
-            name = solve_log_pb2.TerminationReason.Name(ended).removeprefix("TERMINATION_REASON_")
-            raise SolverError(
-                f"instance {instance}: pdlp ended {name}, not OPTIMAL; check the capacities, or "
-                "use the ortools solver."
+            # It can take a program for infeasible that is not; the simplex knows for sure.
+            alone = at.take(np.array([instance])) if at.varies else at
+            return _Point(
+                super()._relax(values[None], alone)[0], super()._duals(values[None], alone)[0]
             )
         x = np.clip(found.primal_solution, 0.0, 1.0).reshape(values.shape) * mask
         # Its duals are those of a minimum: what one more unit of b takes off the cost.

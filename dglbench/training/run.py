@@ -15,6 +15,7 @@ from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import Identity, RunOutput, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
 from dglbench.task import Dataset, TaskSpec
+from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
 from dglbench.training.fit import check_fit
 from dglbench.training.resolve import (
@@ -138,6 +139,7 @@ def run_to_memory(
 
     It also keeps what evaluations of the dataset share.
     """
+    memory.keep_freed()
     warm_start = None
     if spec.protocol.warm_start:
         task, digest = find_task(spec.data.task), spec.data_digest

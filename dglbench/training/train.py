@@ -95,6 +95,7 @@ def train(
     from threadpoolctl import threadpool_limits
 
     warm_process()
+    memory.keep_freed()
     torch.set_num_threads(spec.threads)
     environment = provenance.environment(spec.threads, concurrency)
     memory.forget_peak()

@@ -167,7 +167,7 @@ def test_what_the_system_refuses_is_no_bug(cli, monkeypatch):
     def refuse():
         raise OSError(28, "No space left on device", "results")
 
-    monkeypatch.setattr(module, "_catalogue", refuse)
+    monkeypatch.setattr(module, "catalogue", refuse)
     outcome = cli("list")
     assert outcome.code == 2
     assert "results cannot be used: No space left on device" in outcome.err

@@ -99,3 +99,41 @@ def test_a_taken_name_is_marked(process, make_plugin):
     assert len(both) == 2
     (error,) = [task["error"] for task in both if task["error"]]
     assert error.startswith("the name is taken by ")
+
+
+def test_the_catalogue_is_kept_until_a_file_or_a_distribution_changes(
+    process, make_plugin, tmp_path_factory
+):
+    """Nothing is imported to list again, and nothing old is told of a plugin that changed."""
+    cache = tmp_path_factory.mktemp("cache")  # apart: the working folder is imported from too
+    root = make_plugin("third-party", GOOD, tasks={"third": "third_party:Third"})
+    here = {"PYTHONPATH": str(root), "DGLBENCH_CACHE": str(cache), "COLUMNS": "200"}
+    first = process("list", **here)
+    process("list", **here)  # the first import left its bytecode in the plugin's folder
+    (kept,) = cache.glob("catalogue-*.json")
+    written = kept.stat().st_mtime_ns
+    assert process("list", **here) == first
+    assert kept.stat().st_mtime_ns == written
+
+    (root / "third_party.py").write_text(GOOD.replace("of somebody else", "that has changed"))
+    assert "a task that has changed" in process("list", **here).out
+
+    make_plugin("another", GOOD.replace("third", "fourth"), tasks={"fourth": "another:Third"})
+    assert "another 1.0" in process("list", **here).out
+
+    kept.write_text("[3]")
+    assert process("list", **here).code == 0
+
+
+def test_a_broken_plugin_is_not_kept(process, make_plugin, tmp_path):
+    path = str(make_plugin("broken-one", "import nowhere", tasks={"broken": "broken_one:Task"}))
+    here = {"PYTHONPATH": path, "DGLBENCH_CACHE": str(tmp_path / "cache")}
+    assert "cannot be used" in process("list", **here).err
+    assert "cannot be used" in process("list", **here).err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_unwritable_cache_costs_only_time(process, tmp_path):
+    (tmp_path / "cache").write_text("a file, no folder")
+    outcome = process("list", DGLBENCH_CACHE=str(tmp_path / "cache"))
+    assert (outcome.code, outcome.err) == (0, "")

@@ -138,16 +138,6 @@ def test_a_lead_in_pays_if_it_is_sooner_and_ends_no_higher(tmp_path, regrets, ep
     assert all("after" not in finding.text for finding in found["sooner-than-qptl"].findings)
 
 
-def test_of_many_lead_ins_the_one_that_validation_takes_is_judged(tmp_path):
-    """One that happens to be quick decides nothing."""
-    plain_run(tmp_path, "qptl", [0.2, 0.15, 0.11, 0.08], 1.0)
-    plain_run(tmp_path, "qptl-after-dgl-none-2", [0.2, 0.1, 0.08], 1.0)  # alone it would hold
-    plain_run(tmp_path, "qptl-after-dgl-none-5", [0.2, 0.1, 0.07], 9.0)  # better, and later
-    (finding,) = judged(load(tmp_path))["lead-in-pays"].findings
-    assert finding.outcome == "fails"
-    assert "QPTL after DGL-none×5 (taken of 2 by validation)" in finding.text
-
-
 def scattered(run: Path, mean: float, spread: float) -> None:
     """Give a run test decisions whose regrets scatter by themselves, apart from other runs'."""
     noise = np.random.default_rng(1).normal(size=200)
@@ -204,6 +194,16 @@ def test_sooner_than_qptl_through_cvxpylayers_is_asked_of_large_matchings_only(t
     assert item.verdict == "supported"
     assert [finding.setting for finding in item.findings] == ["matching-50"]
     assert "Looked at: matching from 50." in item.rule
+
+
+def test_of_many_lead_ins_the_one_that_validation_takes_is_judged(tmp_path):
+    """One that happens to be quick decides nothing."""
+    plain_run(tmp_path, "qptl", [0.2, 0.15, 0.11, 0.08], 1.0)
+    plain_run(tmp_path, "qptl-after-dgl-none-2", [0.2, 0.1, 0.08], 1.0)  # alone it would hold
+    plain_run(tmp_path, "qptl-after-dgl-none-5", [0.2, 0.1, 0.07], 9.0)  # better, and later
+    (finding,) = judged(load(tmp_path))["lead-in-pays"].findings
+    assert finding.outcome == "fails"
+    assert "QPTL after DGL-none×5 (taken of 2 by validation)" in finding.text
 
 
 def test_numbers_are_those_of_the_logs(as_in_the_paper):

@@ -140,7 +140,7 @@ def _local_cluster(jobs: int) -> Any:
             n_workers=jobs,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: 8787 may be somebody's
             preload=[dask_job.__name__],  # its dask_setup warms the process up
             memory_limit=0,  # Dask's own limits pause and kill; a run may need what it needs
             silence_logs=logging.CRITICAL,
