@@ -8,7 +8,7 @@ from dglbench.runs import schemas
 from dglbench.runs.source import closure
 from dglbench.training.evaluation import load_data
 
-from .helpers import METHODS, TASKS, make_spec, run
+from .helpers import ASKING, METHODS, TASKS, make_spec, run
 
 HIGHS = """
 import numpy as np
@@ -23,22 +23,31 @@ class Highs(Solver):
         super().__init__(problem)
         self.pick_one = np.kron(np.eye(problem.groups), np.ones((1, problem.options)))
         self.upper = problem.mask.ravel().astype(float)
+        self.equal, A, b = problem.equality, problem.flat_A, problem.b
+        self.rows = {"A_ub": A[~self.equal], "b_ub": b[~self.equal],
+                     "A_eq": np.vstack([self.pick_one, A[self.equal]]),
+                     "b_eq": np.concatenate([np.ones(problem.groups), b[self.equal]])}
 
     def linear(self, values):
         Highs.solved += 1
         bounds = np.stack([np.zeros_like(self.upper), self.upper], axis=1)
-        return linprog(-values.ravel(), A_ub=self.problem.flat_A, b_ub=self.problem.b,
-                       A_eq=self.pick_one, b_eq=np.ones(self.problem.groups), bounds=bounds)
+        return linprog(-values.ravel(), **self.rows, bounds=bounds)
 
     def _relax(self, values):
         return np.array([self.linear(one).x for one in values]).clip(0, 1).reshape(values.shape)
 
     def _duals(self, values):
-        return np.array([np.maximum(-self.linear(one).ineqlin.marginals, 0.0) for one in values])
+        duals = np.zeros((len(values), self.problem.rows))
+        for row, one in zip(duals, values, strict=True):
+            found = self.linear(one)
+            row[~self.equal] = np.maximum(-found.ineqlin.marginals, 0.0)
+            row[self.equal] = -found.eqlin.marginals[self.problem.groups:]
+        return duals
 
     def _decide(self, values):
         Highs.solved += len(values)
-        rows = [LinearConstraint(self.problem.flat_A, ub=self.problem.b),
+        least = np.where(self.equal, self.problem.b, -np.inf)
+        rows = [LinearConstraint(self.problem.flat_A, least, self.problem.b),
                 LinearConstraint(self.pick_one, 1, 1)]
         return np.rint([milp(-one.ravel(), integrality=np.ones(one.size), constraints=rows,
                              bounds=(0, self.upper)).x for one in values]).reshape(values.shape)
@@ -122,7 +131,8 @@ def smooth(installed):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_runs_on_a_third_family(highs, method):
-    for task in TASKS:
+    """On one task each; on all tasks those that ask for every kind of answer."""
+    for task in TASKS if method in ASKING else ["matching"]:
         spec = make_spec(task, method, "highs", epochs=2, warm_start=False)
         own_rule = find_method(method).cls.dual_rule
         assert (spec.solver, spec.dual_rule) == ("highs", own_rule or "highs-vertex")
@@ -141,7 +151,7 @@ def test_every_method_runs_on_a_third_family(highs, method):
 def test_a_third_family_agrees_with_ours(highs):
     for task in TASKS:
         dataset = load_data(make_spec(task, "two-stage").data).dataset
-        labels = dataset.problem.values(dataset.labels[:20])
+        labels = dataset.problem.values(dataset.labels[:8])
         ours, theirs = (
             find_solver(name).build(find_task(task), dataset.problem)
             for name in ("ortools", "highs")
