@@ -20,9 +20,9 @@ from dglbench.report.tables import build
 from dglbench.report.titles import seed_words, title, without_seed
 
 
-def regrets(tmp_path, table):
+def regrets(tmp_path, table, methods=("two-stage", "spo", "qptl", "dgl-1")):
     """Make a folder in which settings (rows) and methods (columns) have these test regrets."""
-    methods = ["two-stage", "spo", "qptl", "dgl-1"][: len(table[0])]
+    methods = list(methods)[: len(table[0])]
     for n, row in enumerate(table, start=1):
         make_folder(tmp_path, methods, [("matching", n, 25)], epochs=2)
         assert len(row) == len(methods)
@@ -301,3 +301,12 @@ def test_nothing_to_compare_is_said_not_raised(tmp_path):
         sheet = build(name, report)
         assert sheet.rows == ()
         assert sheet.notes
+
+
+def test_with_many_methods_each_is_compared_with_the_best(tmp_path):
+    methods = [f"dgl-{number}" for number in range(1, 14)]
+    table = [[0.1 + 0.01 * place + 0.001 * n for place in range(13)] for n in range(3)]
+    sheet = build("equivalence", regrets(tmp_path, table, methods))
+    pairs = {frozenset((row[0].value, row[1].value)) for row in sheet.rows}
+    assert pairs == {frozenset(("dgl-1", other)) for other in methods[1:]}
+    assert any("compared with DGL-1," in note for note in sheet.notes)
