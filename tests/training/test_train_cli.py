@@ -48,7 +48,8 @@ def test_it_ends_with_a_summary_and_a_run_folder(folder):
     names = {file.name for file in run.iterdir()}
     assert names == {
         "run.json", "timing.parquet", "regret.parquet",
-        "decisions.parquet", "duals.parquet", "bound.parquet", "weights.pt",
+        "decisions.parquet", "duals.parquet", "bound.parquet",
+        "theorem2.parquet", "weights.pt",
     }  # fmt: skip
     record = read_document(run)
     assert record["status"]["state"] == "done"

@@ -6,7 +6,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from dglbench.errors import DglbenchError
-from dglbench.plugins import find_task
+from dglbench.plugins import find_method, find_task
 from dglbench.training.evaluation import load_data
 from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 
@@ -125,8 +125,14 @@ def make(task, method, solver="batched", **protocol):
 
 @pytest.mark.parametrize("task", ["roads", "weeks"])
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_trains_on_it(class_tasks, task, method):
-    ran = run(make(task, method))
+def test_every_method_trains_on_it_or_refuses(class_tasks, cli, task, method):
+    spec = make(task, method)
+    problem = load_data(spec.data).dataset.problem
+    if reason := find_method(method).cls.refuses(problem):
+        told = cli("train", task, "--method", method, "--solver", "batched")
+        assert (told.code, reason in " ".join(told.err.split())) == (2, True)
+        return
+    ran = run(spec)
     assert ran.record.state == "done", ran.record.status
     assert ran.record.summary.sense == "minimise"
     regret = ran.tables["regret"].to_pylist()
