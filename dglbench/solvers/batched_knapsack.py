@@ -88,7 +88,7 @@ class BatchedKnapsack(Solver):
     def _gain(values: Array, at: Problem) -> Array:
         """(K, n): value of take less that of leave; 0 where there is nothing to take."""
         gain: Array = values[:, :, 0] - values[:, :, 1]
-        return gain if at.mask.all() else np.where(at.mask[..., 0], gain, 0.0)
+        return np.where(at.mask[..., 0], gain, 0.0) if at.ragged else gain
 
     def _relax(self, values: Array, at: Problem) -> Array:
         # SPO+ asks this of small batches at every step, where each numpy call counts.
