@@ -46,9 +46,13 @@ def squared_error(
     return weight * worth_of(error, error) / number, error * (2.0 * weight / number)
 
 
-def attached(predictions: torch.Tensor, value: float, gradient: Array) -> torch.Tensor:
+def attached(
+    predictions: torch.Tensor, value: float, gradient: Array | torch.Tensor
+) -> torch.Tensor:
     """Return the scalar ``value`` with a gradient in the predictions that is known already."""
-    known = torch.from_numpy(_by_group(gradient)).to(predictions.dtype)
+    if not isinstance(gradient, torch.Tensor):
+        gradient = torch.from_numpy(_by_group(gradient))
+    known = gradient.to(predictions.dtype)
     # A dot product is the cheapest thing to differentiate; its own value is of no interest.
     loss = torch.dot(predictions.reshape(-1), known.reshape(-1))
     loss.detach().fill_(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from dglbench.losses.by_hand import attached
 from dglbench.losses.kept_optima import KeptOptima, check_oracle
 from dglbench.methods.base import Batch
 from dglbench.problem import Problem
@@ -41,10 +42,10 @@ class SPOPlus(KeptOptima):
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
         best = self._best(batch)
-        spread = 2 * batch.predictions - batch.labels
-        # Written so that autograd yields exactly the subgradient: both x are constants.
-        lead = self._worst(spread.detach(), batch.rows) - best
-        return spread.flatten().dot(lead.flatten()) / len(batch.rows)
+        spread = 2 * batch.predictions.detach() - batch.labels
+        lead = self._worst(spread, batch.rows) - best
+        value = float(spread.flatten().dot(lead.flatten())) / len(batch.rows)
+        return attached(batch.predictions, value, lead * (2.0 / len(batch.rows)))
 
     def _label_optima(self, values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         return self._optima(values, rows, "label")

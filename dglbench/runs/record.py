@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class Identity:
     @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
-        document = asdict(self)
+        document = self._document()
         if not self.train_seed:  # so that runs from before there were any keep their ids
             del document["train_seed"]
         if self.lead_in is None:
@@ -80,8 +80,12 @@ class Identity:
     @cached_property
     def asked(self) -> str:
         """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
-        document = asdict(self)
+        document = self._document()
         return digest({key: document[key] for key in document if key not in ("source", "format")})
+
+    def _document(self) -> dict[str, Any]:
+        # Values are JSON-ready, so they need none of the deep copies that `asdict` makes.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)

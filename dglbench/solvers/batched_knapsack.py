@@ -74,6 +74,7 @@ class BatchedKnapsack(Solver):
         super().__init__(problem)
         self._weights = take_weights(problem)
         self._weightless = self._weights == 0
+        self._some_weightless = bool(self._weightless.any())
         # Stands in for the weights where they divide: 0/0 must not come up.
         self._divisor = np.where(self._weightless, 1.0, self._weights)
         self._units = integer_knapsack(problem)
@@ -88,7 +89,7 @@ class BatchedKnapsack(Solver):
     def _gain(values: Array, at: Problem) -> Array:
         """(K, n): value of take less that of leave; 0 where there is nothing to take."""
         gain: Array = values[:, :, 0] - values[:, :, 1]
-        return gain if at.mask.all() else np.where(at.mask[..., 0], gain, 0.0)
+        return np.where(at.mask[..., 0], gain, 0.0) if at.ragged else gain
 
     def _relax(self, values: Array, at: Problem) -> Array:
         # SPO+ asks this of small batches at every step, where each numpy call counts.
@@ -101,9 +102,9 @@ class BatchedKnapsack(Solver):
         left[order] = np.maximum(at.b, 0.0) - (weight.cumsum(axis=1) - weight)
         share = left.reshape(gain.shape) / self._divisor
         np.minimum(np.maximum(share, 0.0, out=share), 1.0, out=share)
-        if self._weightless.any():
+        if self._some_weightless:
             share[:, self._weightless] = 1.0  # taken whole, whatever is left
-        return _both_options(np.where(useful, share, 0.0))
+        return _both_options(np.multiply(share, useful, out=share))
 
     def _duals(self, values: Array, at: Problem) -> Array:
         ranking = self._rank(self._gain(values, at))
@@ -172,7 +173,7 @@ class BatchedKnapsack(Solver):
     def _ratio(self, gain: Array, useful: Mask) -> Array:
         """Value a unit of weight (K, n): infinite without weight, 0 without gain."""
         ratio: Array = np.where(useful, gain / self._divisor, 0.0)
-        if self._weightless.any():
+        if self._some_weightless:
             ratio[useful & self._weightless] = np.inf
         return ratio
 

@@ -31,5 +31,5 @@ class SlotModel(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Predict the values of both options of every slot."""
-        take: Tensor = self.linear((features - self.mean) / self.spread)
-        return torch.cat([take, torch.zeros_like(take)], dim=-1)
+        take: Tensor = self.linear((features - self.mean).div_(self.spread))
+        return nn.functional.pad(take, (0, 1))
