@@ -29,6 +29,7 @@ from dglbench.report.palette import method_order
 __all__ = ["FIGURE", "data"]
 
 _SIZES = 3
+"""A line through two points looks like a law and is none."""
 _EPOCH, _TARGET = "one epoch, per instance", "to half of the best gain"
 _SLOPE_FROM = 200
 """Individuals from which growth is measured: below, fixed costs hide it."""
@@ -43,7 +44,7 @@ def data(report: Report) -> pl.DataFrame:
     best method's. A run that never got there has no row for it, and none has where sizes were
     trained on unlike numbers of instances. Units whose seconds may not be ranked are left out.
     A run that its time limit ended (``stopped_s``) shows the epochs it finished; if it finished
-    none, all its seconds. ``slope`` is that of its method from 200 individuals on.
+    none, all its seconds. ``slope`` is that of its method over three sizes or more from 200 on.
     """
     lines = _lines(report)
     drawn = [unit for units in lines for unit in units]
@@ -179,7 +180,7 @@ def _slopes(frame: pl.DataFrame) -> pl.DataFrame:
     )
     growth = pl.cov("choices", "seconds") / pl.col("choices").var()
     return medians.group_by("task", "method", maintain_order=True).agg(
-        pl.when(pl.len() > 1).then(growth).alias("slope")
+        pl.when(pl.len() >= _SIZES).then(growth).alias("slope")
     )
 
 
@@ -210,10 +211,7 @@ def _stopped(report: Report, unit: Unit) -> list[Run]:
 
 
 def _lines(report: Report) -> list[list[Unit]]:
-    """Return the units of each line: a task run at three sizes or more, with all else equal.
-
-    A line through two points looks like a law and is none.
-    """
+    """Return the units of each line: a task run at three sizes or more, with all else equal."""
     families: dict[str, list[Unit]] = {}
     for unit in report.units:
         if report.chosen_runs(unit) and report.comparability(unit).comparable:
