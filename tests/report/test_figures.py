@@ -195,7 +195,7 @@ LADDER = (Grown(10, 3, 64), Grown(200, 5, 64), Grown(1000, 20, 64), Grown(3000, 
 
 @pytest.fixture(scope="module")
 def ladder(tmp_path_factory):
-    """Sizes that grow with their locations; SPO+ is stopped at the largest."""
+    """Sizes that grow with their locations; at the largest SPO+ is stopped and QPTL fails."""
     folder = tmp_path_factory.mktemp("ladder")
     for size in LADDER:
         make_run(folder, "two-stage", n=size.n, epochs=3, settings=size)
@@ -204,6 +204,8 @@ def ladder(tmp_path_factory):
     why = "the time limit of 60 s was reached"
     status = {"state": "timeout", "message": why, "wall_s": 60.8}
     make_run(folder, "spo", n=3000, settings=LADDER[-1], status=status)
+    status = {"state": "failed", "message": "MemoryError: 168 GiB"}
+    make_run(folder, "qptl", n=3000, settings=LADDER[-1], status=status)
     return folder
 
 
@@ -230,13 +232,14 @@ def test_scaling_fits_its_slopes_to_three_sizes_from_200_on(ladder):
     assert frame.filter(method="spo")["slope"].null_count() == 4  # it ended at two of them
 
 
-def test_scaling_marks_the_runs_that_were_stopped(ladder):
+def test_scaling_marks_the_runs_that_were_stopped_and_names_those_that_failed(ladder):
     report = load(ladder)
     (row,) = FIGURES["scaling"].data(report).drop_nulls("stopped_s").iter_rows(named=True)
     assert (row["method"], row["n"], row["stopped_s"]) == ("spo", 3000, 60)
     assert row["seconds"] == pytest.approx(60.8 / 32)  # no epoch was finished
     caption = FIGURES["scaling"].draw(report).labels.caption
     assert "ringed: stopped at 60 s" in caption
+    assert "failed: QPTL at 3,000" in caption
     assert "slope from n = 200 on" in caption
 
 

@@ -24,7 +24,7 @@ from dglbench.report.figures.base import (
 )
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report, Run, Unit
-from dglbench.report.palette import method_order
+from dglbench.report.palette import method_order, style
 
 __all__ = ["FIGURE", "data"]
 
@@ -123,7 +123,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + _scales(frame)
         + p9.labs(
             x="instance size n" if one_width else "instance size n × options of each",
-            y="time", caption=_notes(frame),
+            y="time", caption=_notes(report, frame),
         )
         + look(layout.width or max(COLUMN_IN + 1.2, 1.6 + 2.8 * len(ticks)),
                0.9 + 2.1 * len(measures),
@@ -147,14 +147,24 @@ def _scales(frame: pl.DataFrame) -> list[Any]:
     return method_scales(frame["method"].to_list(), legend=True, behind=behind)
 
 
-def _notes(frame: pl.DataFrame) -> str | None:
-    """Say below the picture what the brackets and the rings are."""
+def _notes(report: Report, frame: pl.DataFrame) -> str | None:
+    """Say below the picture what the brackets and the rings are, and who is missing."""
     notes = []
     if frame["slope"].is_not_null().any():
         notes.append(f"in brackets: slope from n = {_SLOPE_FROM} on")
     limits = sorted(set(frame["stopped_s"].drop_nulls()))
     if limits:
         notes.append(f"ringed: stopped at {', '.join(f'{limit:g} s' for limit in limits)}")
+    drawn = set(frame["setting"])
+    failed = dict.fromkeys(
+        f"{style(run.method).label} at {run.unit.n:,}"
+        for run in report.runs
+        if run.unit.label in drawn
+        and run.state in ("failed", "diverged")
+        and (run.unit.key, run.method) not in report.chosen
+    )
+    if failed:
+        notes.append(f"failed: {', '.join(failed)}")
     return "\n".join(notes) or None
 
 
