@@ -15,7 +15,10 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = ("dglbench list", "dglbench list --json")
 
-_BY_SIZE = "by size: what the paper selected for the method at the nearest size of the task"
+_BY_SIZE = (
+    "by size: what the paper, or for methods it has not dglbench, selected at the nearest size of "
+    "the task; a rate that nobody selected is that of the task's warm start"
+)
 
 
 def run(

@@ -92,11 +92,12 @@ def train(
 
     ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
     brings its settings and seed). ``options`` are the method's; what is left open is the
-    paper's for the nearest size. ``protocol`` takes ``epochs``, ``batch_size``,
-    ``patience``, ``evaluate_every``, ``warm_start`` and the like. ``lead_in`` is a method and its
-    epochs to train with first, such as ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without
-    ``out`` nothing is written; with it, a run that is there already is returned, unless
-    ``force``. ``watch`` is called after every epoch.
+    paper's for the nearest size, the rate else that of the task's warm start. ``protocol`` takes
+    ``epochs``, ``batch_size``, ``patience``, ``evaluate_every``, ``warm_start`` and the like.
+    ``lead_in`` is a method and its epochs to train with first, such as
+    ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without ``out`` nothing is written; with it, a
+    run that is there already is returned, unless ``force``. ``watch`` is called after every
+    epoch.
 
     What goes wrong inside the run is in the result's ``state`` and ``record.status``.
     """

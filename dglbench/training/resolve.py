@@ -139,8 +139,17 @@ def lead_in_of(
 
 
 def paper_options(task: Task, data: TaskSpec, choice: MethodChoice) -> dict[str, Any]:
-    """Return the paper's selected hyperparameters for the nearest size, {} if it has none."""
-    selected = task.paper().get("selected", {})
+    """Return the hyperparameters that the task's file has for a method at the nearest size.
+
+    Without any, the rate is that of the task's warm start: it suits the unit of the labels.
+    """
+    paper = task.paper()
+    return _selected(paper.get("selected", {}), data, choice) or {
+        name: value for name, value in paper.get("warm_start", {}).items() if name == "lr"
+    }
+
+
+def _selected(selected: Mapping[str, Any], data: TaskSpec, choice: MethodChoice) -> dict[str, Any]:
     sizes = {name: int(name.rpartition("-")[2]) for name in selected}
     if not sizes:
         return {}
