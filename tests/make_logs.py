@@ -103,6 +103,8 @@ def make_run(
     if status.get("state", "done") == "done":
         tables = _tables(rng, Invented(method, task, n, seed), epochs, regret_factor)
         summary = {**_summary(tables, Invented(method, task, n, seed)), "integral": integral}
+        summary["options"] = getattr(settings, "locations", summary["options"])
+        summary["instances"]["train"] = getattr(settings, "train", summary["instances"]["train"])
         wall = summary["train_s"] * 1.5
     else:
         tables, summary, wall = {}, None, 1.0

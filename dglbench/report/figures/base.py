@@ -7,7 +7,7 @@ points, and a figure grows with its panels instead of squeezing them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,13 +87,22 @@ def look(width: float, height: float, **changes: Any) -> Any:
     return theme + p9.theme(**changes) if changes else theme
 
 
-def method_scales(methods: Iterable[str], *, legend: bool = False, fill: bool = False) -> list[Any]:
-    """Return the fixed colour and marker of each method; legends carry the display names."""
+def method_scales(
+    methods: Iterable[str],
+    *,
+    legend: bool = False,
+    fill: bool = False,
+    behind: Mapping[str, str] | None = None,
+) -> list[Any]:
+    """Return the fixed colour and marker of each method; legends carry the display names.
+
+    ``behind`` says what stands behind a method's name there.
+    """
     names = sorted(set(methods), key=method_order)
     styles: dict[str, Style] = {name: style(name) for name in names}
     common: dict[str, Any] = {
         "breaks": names,
-        "labels": [styles[name].label for name in names],
+        "labels": [styles[name].label + (behind or {}).get(name, "") for name in names],
         "guide": "legend" if legend else None,
     }
     colours = {name: styles[name].colour for name in names}

@@ -23,6 +23,7 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
+from dglbench.report.epochs import epoch_totals, mean_epoch
 from dglbench.report.figures.base import (
     MUTED,
     SMALL_PT,
@@ -39,27 +40,15 @@ from dglbench.report.palette import is_dgl, refresh_period
 
 __all__ = ["FIGURE", "data"]
 
-_SUMS = ("epoch_s", "solve_s", "refresh_s", "differentiate_s", "solves_train", "solves_refresh")
-
 
 def data(report: Report) -> pl.DataFrame:
     """Return predicted and measured seconds per epoch of every finished run that has a model."""
     runs = {run.run_id: run for run in report.done if run.train_instances}
-    trained = pl.col("epoch") > 0
-    totals = (
-        report.table("timing", runs.values())
-        .group_by("run_id", "setting", "method", maintain_order=True)
-        .agg(
-            trained.sum().alias("epochs"),
-            *(pl.col(name).filter(trained).sum() for name in _SUMS),
-            pl.col("refresh_s").filter(~trained).sum().alias("first_refresh_s"),
-        )
-        .filter(pl.col("epochs") > 0)
-    )
+    totals = epoch_totals(report, runs.values())
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in totals.iter_rows(named=True):
         run = runs[row["run_id"]]
-        row["instances"] = run.train_instances
+        row |= {"instances": run.train_instances, "task": run.unit.task, "n": run.unit.n}
         groups.setdefault((run.unit.key, *run.conditions), []).append(row)
     points = [point for rows in groups.values() for point in _predict(rows)]
     if not points:
@@ -80,6 +69,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     if high / low < 30:
         middle = math.sqrt(low * high)
         low, high = middle / 6, middle * 6
+    grown = frame.group_by("task", "method", "n", maintain_order=True).agg(
+        pl.col("predicted_s", "measured_s").median()
+    )
+    grown = grown.sort("n").with_columns(line=pl.concat_str("task", "method", separator=" "))
     diagonal = pl.DataFrame({"low": [low], "high": [high]})
     axis = {
         "breaks": log_breaks((low, high)),
@@ -97,6 +90,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.geom_segment(
             p9.aes("low", "low", xend="high", yend="high"), diagonal.to_pandas(),
             color=MUTED, size=0.4, linetype="dashed", inherit_aes=False,
+        )
+        + p9.geom_path(
+            p9.aes(color="method", group="line"), to_table(grown),
+            size=0.35, alpha=0.6, show_legend=False,
         )
         + p9.geom_point(p9.aes(color="method", shape="method"), size=1.9, alpha=0.85, stroke=0.3)
         + p9.annotate(
@@ -144,21 +141,17 @@ def _predict(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 {
                     "run_id": row["run_id"],
                     "setting": row["setting"],
+                    "task": row["task"],
+                    "n": row["n"],
                     "method": row["method"],
                     "predicted_s": row["instances"] * (step + extra),
-                    "measured_s": _measured(row),
+                    "measured_s": mean_epoch(row),
                     "instances": row["instances"],
                     "model_step_s": step,
                     "solver_s": extra,
                 }
             )
     return points
-
-
-def _measured(row: dict[str, Any]) -> float:
-    periodic = refresh_period(row["method"]) not in (None, math.inf)
-    total = row["epoch_s"] + (row["first_refresh_s"] if periodic else 0.0)
-    return float(total / row["epochs"])
 
 
 def _extra(
@@ -199,7 +192,8 @@ FIGURE = Figure(
     caption=(
         "Mean seconds per epoch of every finished run against the paper's per-epoch cost, with "
         "its constants measured on these runs: a training step on two-stage, a solve on SPO+, the "
-        "QP and its derivative on QPTL. On the diagonal the model is exact."
+        "QP and its derivative on QPTL. On the diagonal the model is exact; a line follows a "
+        "method through the sizes of a task."
     ),
     draw=draw,
     data=data,
