@@ -338,8 +338,14 @@ def test_the_papers_tables_are_complete(name: str) -> None:
         seeds = given.pop("seeds")
         assert seeds
         assert f"{name}-{task.parse_settings(given).n}" == setting
-        chosen = paper["selected"][setting]
+        everything = paper["selected"][setting]
+        ours = {name for name in everything if name.startswith("rdgl-") or name == "qptl-dual"}
+        chosen = {name: options for name, options in everything.items() if name not in ours}
         assert {method: set(options) for method, options in chosen.items()} == METHODS
+        assert everything["qptl-dual"] == chosen["qptl"]
+        assert {name: set(everything[name]) for name in ours - {"qptl-dual"}} == dict.fromkeys(
+            (f"rdgl-{rule}" for rule in ("none", "auto", "step", "newton", "U")), {"lr", "tau"}
+        )
         for options in chosen.values():
             for option, value in options.items():
                 assert value in paper["search"][option]
