@@ -52,7 +52,7 @@ def run(
         str | None,
         typer.Option(
             help="paper: its selected hyperparameters; grid: its whole search space; "
-            "quick: eight methods, small, in a minute or two; shortest-path: two-stage against SPO+ by "
+            "quick: eight methods, small, in a minute or two; shortest-path: two-stage and SPO+ by "
             "degree; scale: matching from 10 to 10,000.  [default: paper]"
         ),
     ] = None,
