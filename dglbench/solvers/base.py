@@ -133,7 +133,10 @@ class Solver(SolverFamily):
         plain = values.detach().cpu().numpy()
         at = self._instances(plain, rows)
         answer = self._ask(question, self._checked(plain, at), at)
-        return torch.from_numpy(answer).to(device=values.device, dtype=values.dtype)
+        found = torch.from_numpy(answer)
+        if values.dtype == torch.float64 and values.is_cpu:  # as it is in training
+            return found
+        return found.to(device=values.device, dtype=values.dtype)
 
     @staticmethod
     def _ask(question: Any, values: Array, at: Problem) -> Array:

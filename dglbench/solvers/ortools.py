@@ -20,6 +20,8 @@ from dglbench.solvers.base import Solver
 from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
 from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
+from dglbench.solvers.path_duals import PathDuals
+from dglbench.structure import Paths
 from dglbench.structure.matrices import pick_one
 
 __all__ = ["IntegralRule", "LinearModel", "MipRule", "OrtoolsSolver", "Vertex"]
@@ -178,6 +180,8 @@ class OrtoolsSolver(Solver):
     rule is ``vertex``: λ is the vertex of the optimal dual face at which GLOP's dual simplex
     ends when it starts from scratch, negatives within tolerance set to 0 on ≤ rows. A vertex
     nearly always leaves some group tied between options; the batched solvers' ``centre`` does not.
+    On paths such ties would leave DGL without a signal at nodes of the path, so there λ is the
+    mean of two vertices, that of the batched solver (`PathDuals`), from the flow `decide` finds.
 
     `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
     programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
@@ -238,7 +242,19 @@ class OrtoolsSolver(Solver):
             x[instance] = vertex.x.reshape(values.shape[1:])
         return np.clip(x, 0.0, 1.0)
 
+    @cached_property
+    def _path_duals(self) -> PathDuals | None:
+        paths = self.problem.structure
+        if isinstance(paths, Paths) and PathRule.fits(self.problem):
+            return PathDuals(paths)
+        return None
+
     def _duals(self, values: Array, at: Problem) -> Array:
+        if self._path_duals is not None:
+            return self._path_duals.of(values, self._decide(values, at), at)
+        return self._vertex_duals(values, at)
+
+    def _vertex_duals(self, values: Array, at: Problem) -> Array:
         duals = np.empty((len(values), at.rows))
         for instance, vertex in enumerate(self._vertices(values, at)):
             duals[instance] = vertex.duals
