@@ -9,6 +9,7 @@ costs M·width² an instance instead of M³.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
@@ -58,8 +59,12 @@ class Curvature(ABC):
 class _Full(Curvature):
     def __init__(self, matrices: Array) -> None:
         self._matrices = matrices
-        self._diagonal = np.einsum("kmm->km", matrices)  # a view
-        self.steepest = self._diagonal.max(axis=1)
+        self._diagonal = _diagonal(matrices)
+
+    @cached_property
+    def steepest(self) -> Array:  # type: ignore[override]
+        largest: Array = self._diagonal.max(axis=1)
+        return largest
 
     def times(self, direction: Array) -> Array:
         return _times(self._matrices, direction)
@@ -77,7 +82,8 @@ class _Full(Curvature):
                 found += (right - self._diagonal * found) / divisor
             return found
         shifted = self._matrices.copy()
-        np.einsum("kmm->km", shifted)[...] += shift
+        diagonal = _diagonal(shifted)
+        diagonal += shift
         if rounds == 1:
             return np.asarray(np.linalg.solve(shifted, right[:, :, None])[:, :, 0], np.float64)
         inverse: Array = np.asarray(np.linalg.inv(shifted), np.float64)
@@ -89,6 +95,11 @@ class _Full(Curvature):
     def one(self, instance: int) -> Array:
         matrix: Array = self._matrices[instance]
         return matrix
+
+
+def _diagonal(matrices: Array) -> Array:
+    """(K, M), a view."""
+    return matrices.reshape(len(matrices), -1)[:, :: matrices.shape[1] + 1]
 
 
 def _times(matrices: Array, vectors: Array) -> Array:

@@ -19,7 +19,7 @@ done leave the batch.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ _LADDER_AIM = 1e-4
 _LEAST_SHIFT = 1e-14
 _MOST_HALVINGS = 40
 _MOST_SWITCHES = 8
+_FIXED = 1e40
 
 
 class DualPoint(NamedTuple):
@@ -140,12 +141,14 @@ def follow(
     search = _Search(problem, options_first(values), regulariser, strength, start)
     live = np.flatnonzero(search.residual > aim)
     steps = 0
-    for _ in range(most_steps):
+    for step in range(1, most_steps + 1):
         if not live.size:
             break
         before = search.residual[live]
         moved = search.step(live)
         steps += len(live)
+        if step == most_steps:
+            break  # nobody asks who is done
         after = search.residual[live]
         # Rounding ends what is solved well enough: no step without a gain.
         ended = (after <= aim) | ((after <= ACCEPTED) & (after > 0.9 * before)) | ~moved
@@ -167,9 +170,11 @@ class _Search:
         self.structure = problem.structure
         self.regulariser, self.strength = regulariser, strength
         self.equality = problem.equality
-        self.b = np.broadcast_to(problem.b, start.shape)
+        self.least_dual = np.where(self.equality, -np.inf, 0.0)
+        self.b = np.empty(start.shape)  # filled in a tenth of the time that np.broadcast_to takes
+        self.b[...] = problem.b
         self.unit = np.maximum(1.0, np.abs(self.b))
-        self.duals = np.where(self.equality, start, np.maximum(start, 0.0))
+        self.duals = np.maximum(start, self.least_dual)
         self._problem, self._values = problem, values
         scores = values - self.structure.prices(self.duals)
         self.scores = np.where(problem.mask, scores, -np.inf) if problem.ragged else scores
@@ -194,7 +199,7 @@ class _Search:
                 break
             # Almost always all move at once, and by the whole step.
             whole = len(waiting) == len(live)
-            chosen, by = live[waiting], length[waiting]
+            chosen, by = _part(live, waiting, whole), _part(length, waiting, whole)
             towards = _part(direction, waiting, whole)
             ahead = _part(prices, waiting, whole)
             if trial:
@@ -221,7 +226,7 @@ class _Search:
                 self.scores, self.duals, self.x = scores, there, x
                 self.slope, self.residual = slope_there, residual
                 self.least = np.minimum(self.least, residual)
-                self.damping = np.maximum(self.damping * (0.2 if trial == 0 else 2.0), 1e-6)
+                self.damping *= 0.2 if trial == 0 else 2.0
                 moved[:] = True
                 break
             to, of = chosen[good], np.flatnonzero(good)
@@ -234,7 +239,7 @@ class _Search:
             # Where the slope along the step would vanish if it changed evenly.
             root = downhill[waiting] / (downhill[waiting] - onward)
             length[waiting] = by * np.clip(root, 0.05, 0.7)
-        self.damping = np.clip(self.damping, 1e-6, 1e2)
+        self.damping = np.minimum(np.maximum(self.damping, 1e-6), 1e2)
         return moved
 
     def _value(
@@ -269,31 +274,32 @@ class _Search:
         """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""
         response = self.regulariser.response(x, self.strength)
         curvature = curvature_of(self.structure, response)
-        damping = self.damping[live] * np.minimum(self.residual[live], 1.0) + _LEAST_SHIFT
+        every = len(live) == len(self.duals)
+        near = np.minimum(_part(self.residual, live, every), 1.0)
+        damping = _part(self.damping, live, every) * near + _LEAST_SHIFT
         # Where every group is decided, what is left of the curvature is rounding.
         rounding = 1e-15 * self.structure.largest_use**2 * largest_weight(response)
         shift = (damping * np.maximum(curvature.steepest, 0.0) + rounding)[:, None]
-        at_most = ~self.equality
-        fixed = at_most & (duals <= 0.0) & (slope > 0.0)
+        fixed = (duals <= self.least_dual) & (slope > 0.0)
         for _ in range(_MOST_SWITCHES):
             direction = _solve_free(curvature, shift, -slope, -duals, fixed)
-            below = at_most & (duals + direction < 0.0)
+            below = duals + direction < self.least_dual
             if not (fixed.any() or below.any()):
                 return direction
             pull = slope + curvature.times(direction) + shift * direction
-            switched = np.where(fixed, at_most & (pull > 0.0), below)
+            switched = np.where(fixed, pull > 0.0, below)
             unsettled = (switched != fixed).any(axis=1)
             if not unsettled.any():
                 break
             fixed = switched
-        direction = np.where(self.equality, direction, np.maximum(direction, -duals))
+        direction = np.maximum(direction, self.least_dual - duals)
         for row in np.flatnonzero(unsettled).tolist():  # sets that go round in circles: one by one
             matrix = curvature.one(row) + shift[row] * np.eye(duals.shape[1])
             direction[row] = _bounded(matrix, slope[row], duals[row], self.equality)
         return direction
 
 
-def _part(array: Array, index: Index, every: bool) -> Array:
+def _part(array: Any, index: Index, every: bool) -> Any:
     """Return the entries asked for; the array itself, not a copy, if that is all of them."""
     return array if every else array[index]
 
@@ -304,9 +310,10 @@ def _solve_free(
     """Solve the rows that are free, with d = given on the fixed ones."""
     if not fixed.any():
         return curvature.solve(right, shift)
-    known = np.where(fixed, given, 0.0)
-    right = np.where(fixed, known, right - curvature.times(known))
-    return curvature.keep(~fixed).solve(right, np.where(fixed, 1.0, shift))
+    # Beside so large a diagonal the curvature of a fixed row is lost, and d is what it is told.
+    right = np.where(fixed, _FIXED * given, right)
+    found = curvature.solve(right, np.where(fixed, _FIXED, shift))
+    return np.where(fixed, given, found)
 
 
 def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:

@@ -30,6 +30,7 @@ __all__ = [
     "apply_response",
     "largest_weight",
     "project",
+    "softmax_pull",
 ]
 
 _FEW_OPTIONS = 8
@@ -47,11 +48,18 @@ class Response(NamedTuple):
 
 def apply_response(response: Response, direction: Array) -> Array:
     """J v for v of shape (K, G, S)."""
-    z, weight = response
-    weighted = z * direction
-    weighted -= z * weighted.sum(axis=2, keepdims=True)
-    weighted *= weight if isinstance(weight, float) else weight[:, :, None]
-    return weighted
+    moved = softmax_pull(response.z.transpose(2, 0, 1), direction.transpose(2, 0, 1))
+    moved *= response.weight  # one number, or (K, G)
+    return moved.transpose(1, 2, 0)
+
+
+def softmax_pull(z: Array, direction: Array) -> Array:
+    """(diag z − z zᵀ) v in every group, all (S, K, G): torch has it as one call."""
+    import torch
+
+    soft, towards = torch.from_numpy(z), torch.from_numpy(direction)
+    pull: Array = torch._softmax_backward_data(towards, soft, 0, torch.float64).numpy()
+    return pull
 
 
 def largest_weight(response: Response) -> Array | float:

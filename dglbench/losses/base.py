@@ -10,7 +10,7 @@ from torch import nn
 
 from dglbench.errors import OptionError, ProblemError
 from dglbench.losses.by_row import checked_rows
-from dglbench.methods.base import Batch, Constraints
+from dglbench.methods.base import Batch, Constraints, goes_with
 from dglbench.problem import Problem
 from dglbench.solvers import Solver, solver_for
 from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
@@ -72,6 +72,18 @@ class DecisionLoss(nn.Module, ABC):
     @abstractmethod
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean loss of a batch in scaled units and double precision."""
+
+    def batch_gradient(self, batch: Batch) -> tuple[float, torch.Tensor] | None:
+        """Return that loss and its gradient in the predictions, if it needs no autograd.
+
+        A class with a `batch_loss` of its own does not inherit its parent's answer.
+        """
+        return None
+
+    def __init_subclass__(cls, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if not goes_with(cls, "batch_loss", "batch_gradient"):
+            cls.batch_gradient = DecisionLoss.batch_gradient  # type: ignore[method-assign]
 
     def _batch(self, predictions: torch.Tensor, labels: torch.Tensor, rows: Any) -> Batch:
         predicted, truth = self._double("predictions", predictions), self._double("labels", labels)

@@ -30,7 +30,12 @@ class ByRow:
 
     def __getitem__(self, name: str) -> torch.Tensor:
         """Return one tensor for all places, in the order rows were first seen."""
-        return self._columns[name][: len(self)]
+        column = self._columns[name]
+        return column if len(column) == len(self) else column[: len(self)]
+
+    def numbers(self, name: str, rows: torch.Tensor) -> Any:
+        """Return the entries of rows that were seen before, as a numpy array."""
+        return self._columns[name].numpy().take(self.places(rows).numpy(), axis=0)
 
     @property
     def rows(self) -> torch.Tensor:
@@ -39,9 +44,9 @@ class ByRow:
 
     def missing(self, rows: torch.Tensor) -> list[int]:
         """Return the positions in ``rows`` of those never seen, each row once."""
-        if self._in_order and len(rows) and int(rows.max()) < len(self):
-            return []
         listed = rows.tolist()
+        if self._in_order and listed and max(listed) < len(self):
+            return []
         return [k for k in first_positions(listed) if listed[k] not in self._place]
 
     def places(self, rows: torch.Tensor) -> torch.Tensor:
@@ -53,17 +58,18 @@ class ByRow:
     def put(self, rows: torch.Tensor, columns: Mapping[str, torch.Tensor]) -> None:
         """Set the entries of distinct rows, old and new."""
         before, listed = len(self), rows.tolist()
-        for row in listed:
+        known = self._in_order and listed and max(listed) < before
+        for row in () if known else listed:
             if row not in self._place:
                 self._in_order = self._in_order and row == len(self._place)
                 self._place[row] = len(self._place)
         if before == 0 and len(self) == len(listed):
             self._columns = dict(columns)
             return
-        places = self.places(rows)
+        places = self.places(rows).numpy()  # numpy is quicker with few
         for name, entries in columns.items():
-            self._columns[name] = _grown(self._columns[name], len(self))
-            self._columns[name][places] = entries
+            self._columns[name] = column = _grown(self._columns[name], len(self))
+            column.numpy()[places] = entries.numpy()
 
     def state(self, *names: str) -> dict[str, torch.Tensor]:
         """Return the rows and some of their tensors, to be saved."""

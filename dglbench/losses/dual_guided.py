@@ -10,24 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from dglbench.errors import OptionError, ProblemError
-from dglbench.layers.regularisers import Response, apply_response
+from dglbench.layers.dual_newton import DualPoint
+from dglbench.layers.regularisers import softmax_pull
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.by_hand import (
     attached,
+    below,
     by_option,
     soft_at,
     squared_error,
-    worth_of,
 )
 from dglbench.losses.by_row import ByRow, checked_rows, first_positions
-from dglbench.losses.reactive import reactive_worth, smoothed_duals, tracked_duals
+from dglbench.losses.reactive import reaction_to, smoothed_duals, tracked_duals
 from dglbench.methods.base import Batch
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
+from dglbench.structure.base import options_first
 from dglbench.training.clock import MeteredSolver
 
 __all__ = ["DualGuidedLoss"]
@@ -104,33 +107,53 @@ class DualGuidedLoss(DecisionLoss):
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
-        predictions, labels = by_option(batch.predictions), by_option(batch.labels)
-        soft = self._renew(batch, predictions)
-        problem = self.constraints.at(batch.rows).problem
-        duals = self._kept["duals"][self._kept.places(batch.rows)].numpy()
-        prices = problem.prices(duals)
-        if soft is None:
-            soft = soft_at(problem, predictions, prices, self.tau)
-        worth = shown = labels
-        if self.form == "adjusted":
-            worth = shown = labels - prices
-        elif self.form == "reactive":
-            worth = reactive_worth(problem, soft, labels, duals, self.tau)
-        share = -1.0 / (len(labels) * problem.groups)
-        value = share * worth_of(shown, soft)
-        gradient = apply_response(Response(soft, share / self.tau), worth)
-        # Errors of what is not an option's value are left to autograd.
-        by_value = problem.value_map.matrix is None and (
-            batch.parameters is None or batch.parameters is batch.predictions
-        )
-        if self.alpha and by_value:
-            error, pull = squared_error(problem, predictions, labels, self.alpha)
-            value += error
-            gradient += pull
-        loss = attached(batch.predictions, value, gradient)
-        if self.alpha and not by_value:
+        loss = attached(batch.predictions, *self._by_hand(batch))
+        if self.alpha and not self._errors_of_values(batch):
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
+
+    def batch_gradient(self, batch: Batch) -> tuple[float, torch.Tensor] | None:
+        """See `DecisionLoss.batch_gradient`."""
+        if self.alpha and not self._errors_of_values(batch):
+            return None
+        return self._by_hand(batch)
+
+    def _errors_of_values(self, batch: Batch) -> bool:
+        """Whether squared errors are those of option values; others are left to autograd."""
+        return self.problem.value_map.matrix is None and (
+            batch.parameters is None or batch.parameters is batch.predictions
+        )
+
+    def _by_hand(self, batch: Batch) -> tuple[float, torch.Tensor]:
+        """Return the loss and its gradient, without squared errors of what is no option's value."""
+        problem = self.constraints.at(batch.rows).problem
+        predictions = batch.predictions.detach().to(torch.float64)
+        values, labels = predictions.numpy(), batch.labels.to(torch.float64).numpy()
+        followed = self._renew(batch, predictions)
+        if followed is not None:
+            duals, soft = followed.duals, by_option(followed.x)
+        else:
+            duals = self._kept.numbers("duals", batch.rows)
+            prices = problem.prices(duals)
+            soft = soft_at(problem, values, prices, self.tau)
+        if self.form == "adjusted":
+            lacking = shown = below(prices, labels)
+        else:
+            worth = options_first(labels)
+            lacking = shown = -by_option(worth)
+            if self.form == "reactive":
+                lacking = shown + reaction_to(problem, soft, worth, duals, self.tau)
+        share = 1.0 / (len(labels) * problem.groups)
+        value = share * float(np.vdot(shown, soft))
+        pull = softmax_pull(soft, lacking)
+        pull *= share / self.tau
+        if self.alpha and self._errors_of_values(batch):
+            error, gradient = squared_error(problem, values, labels, self.alpha)
+            value += error
+            gradient += pull.transpose(1, 2, 0)
+        else:
+            gradient = np.ascontiguousarray(pull.transpose(1, 2, 0))
+        return value, torch.from_numpy(gradient)
 
     def start_epoch(self) -> None:
         """Count an epoch: by it duals grow old."""
@@ -192,13 +215,12 @@ class DualGuidedLoss(DecisionLoss):
         rows, duals, renewed = (state[name].cpu().clone() for name in ("rows", "duals", "renewed"))
         self._keep(rows, duals, renewed)
 
-    def _renew(self, batch: Batch, values: Array) -> Array | None:
+    def _renew(self, batch: Batch, predictions: torch.Tensor) -> DualPoint | None:
         """Solve what the batch has that is new, due or misled, each row once.
 
-        ``values`` are its predictions by option. Return the batch's soft decisions at the new λ
-        if they come with it.
+        Return λ of the batch and its soft decisions if they come together.
         """
-        rows, predictions = batch.rows, batch.predictions.detach()
+        rows = batch.rows
         new = self._kept.missing(rows)
         if new and self.rule == "never":
             self.solve_duals(batch.labels[new], rows[new], purpose="label")
@@ -207,7 +229,7 @@ class DualGuidedLoss(DecisionLoss):
         if self.rule == "never" or len(new) == len(rows):
             return None
         if self.rule == "newton":
-            return self._track(rows, values)
+            return self._track(rows, predictions.numpy())
         wanting = self._wanting(rows, predictions)
         if new:
             wanting &= ~torch.isin(rows, rows[new])
@@ -240,7 +262,7 @@ class DualGuidedLoss(DecisionLoss):
         misled = misled.where(~constraints.equality, spare.abs() > allowed)
         return misled.any(dim=1)
 
-    def _track(self, rows: torch.Tensor, values: Array) -> Array | None:
+    def _track(self, rows: torch.Tensor, values: Array) -> DualPoint | None:
         """Follow λ of these rows by Newton steps; a row that comes twice counts once."""
         first = first_positions(rows.tolist())
         all_differ = len(first) == len(rows)
@@ -251,12 +273,12 @@ class DualGuidedLoss(DecisionLoss):
                 self.constraints.at(at).problem,
                 values if all_differ else values[first],
                 self.tau,
-                self._kept["duals"][self._kept.places(at)].numpy(),
+                self._kept.numbers("duals", at),
                 self.newton_steps,
             )
             self._keep(at, torch.from_numpy(point.duals))
         meter.count("newton_steps", point.steps)
-        return point.x if all_differ else None
+        return point if all_differ else None
 
     def _keep(
         self, rows: torch.Tensor, duals: torch.Tensor, renewed: torch.Tensor | None = None

@@ -44,7 +44,7 @@ class KeptOptima(DecisionLoss):
         """Return x*(y) of a batch."""
         if new := self._kept.missing(batch.rows):
             self.solve_labels(batch.labels[new], batch.rows[new])
-        return self._kept["best"][self._kept.places(batch.rows)]
+        return self._kept["best"].index_select(0, self._kept.places(batch.rows))
 
     def get_extra_state(self) -> dict[str, Any]:
         """Return what ``state_dict`` saves: every row's x*(y)."""

@@ -66,7 +66,7 @@ class LAVA(DecisionLoss):
             active = short > 0.0
             total += float(short[active].sum())
             gradient[k] = directions.T @ active.astype(np.float64)
-        slope = gradient.reshape(tuple(batch.predictions.shape)) / len(listed)
+        slope = torch.from_numpy(gradient).reshape(batch.predictions.shape) / len(listed)
         return attached(batch.predictions, total / len(listed), slope)
 
     def find_neighbours(self, values: torch.Tensor, rows: torch.Tensor) -> None:

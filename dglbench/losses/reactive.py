@@ -20,7 +20,7 @@ from dglbench.layers.react import reacting_prices, reacting_rows
 from dglbench.layers.regularisers import Entropy, Regulariser
 from dglbench.problem import Array, Mask, Problem
 
-__all__ = ["reactive_worth", "smoothed_duals", "tracked_duals"]
+__all__ = ["reaction_to", "smoothed_duals", "tracked_duals"]
 
 _ENTROPY: Regulariser = Entropy()
 
@@ -40,10 +40,9 @@ def tracked_duals(
     return follow(problem, values, _ENTROPY, tau, start, most_steps=steps, aim=1e-6)
 
 
-def reactive_worth(problem: Problem, soft: Array, labels: Array, duals: Array, tau: float) -> Array:
-    """Return y − A_Fᵀ w, (B, G, S), for soft decisions z at the prices λ (B, M)."""
-    response = _ENTROPY.response(soft, tau)
+def reaction_to(problem: Problem, soft: Array, labels: Array, duals: Array, tau: float) -> Array:
+    """Return A_Fᵀ w for soft decisions z at the prices λ (B, M); z and the answer (S, B, G)."""
+    response = _ENTROPY.response(soft.transpose(1, 2, 0), tau)
     reacting: Mask = reacting_rows(problem, duals)
     prices = reacting_prices(problem.structure, response, labels, reacting)
-    worth: Array = labels - problem.structure.prices(prices)
-    return worth
+    return problem.prices(prices).transpose(2, 0, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from dglbench.losses.by_hand import attached
@@ -41,11 +42,15 @@ class SPOPlus(KeptOptima):
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
+        return attached(batch.predictions, *self.batch_gradient(batch))
+
+    def batch_gradient(self, batch: Batch) -> tuple[float, torch.Tensor]:
+        """See `DecisionLoss.batch_gradient`."""
         best = self._best(batch)
-        spread = 2 * batch.predictions.detach() - batch.labels
-        lead = self._worst(spread, batch.rows) - best
-        value = float(spread.flatten().dot(lead.flatten())) / len(batch.rows)
-        return attached(batch.predictions, value, lead * (2.0 / len(batch.rows)))
+        spread = batch.predictions.detach().mul(2.0).sub_(batch.labels)
+        lead = self._worst(spread, batch.rows).sub(best)
+        value = float(np.vdot(spread.numpy(), lead.numpy())) / len(batch.rows)
+        return value, lead.mul_(2.0 / len(batch.rows))
 
     def _label_optima(self, values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         return self._optima(values, rows, "label")

@@ -226,6 +226,12 @@ class Snapshot:
         return range(instances if self.most is None else min(instances, self.most))
 
 
+def goes_with(cls: type, loss: str, gradient: str) -> bool:
+    """Whether a class's gradient is of its loss: no parent came between with a loss alone."""
+    nearest = next(at for at in cls.__mro__ if loss in vars(at) or gradient in vars(at))
+    return gradient in vars(nearest)
+
+
 class Method(ABC):
     """A way to train; subclasses are one short file each."""
 
@@ -262,6 +268,14 @@ class Method(ABC):
     @abstractmethod
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the scalar loss of a batch; its gradient trains the predictor."""
+
+    def loss_and_gradient(self, batch: Batch) -> tuple[float, torch.Tensor] | None:
+        """Return the loss and its gradient (B, G, S) in the predictions, if both are known.
+
+        None, as by default, leaves the gradient to autograd and `loss`. A class with a `loss` of
+        its own is not asked for its parent's answer.
+        """
+        return None
 
     def current_duals(self) -> torch.Tensor | None:
         """Return the duals now in use, (K, M), if the method is guided by any."""

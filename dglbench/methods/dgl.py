@@ -80,6 +80,10 @@ class _DualGuided(Method):
         """Return the mean dual-guided loss of the batch."""
         return self._criterion.batch_loss(batch)
 
+    def loss_and_gradient(self, batch: Batch) -> tuple[float, torch.Tensor] | None:
+        """See `Method.loss_and_gradient`."""
+        return self._criterion.batch_gradient(batch)
+
     def current_duals(self) -> torch.Tensor:
         """Return the λ now in use."""
         return self._criterion.duals()

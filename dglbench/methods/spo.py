@@ -56,6 +56,11 @@ class SpoPlus(Method):
         loss: torch.Tensor = self._criterion.batch_loss(batch)
         return loss
 
+    def loss_and_gradient(self, batch: Batch) -> tuple[float, torch.Tensor] | None:
+        """See `Method.loss_and_gradient`."""
+        known: tuple[float, torch.Tensor] | None = self._criterion.batch_gradient(batch)
+        return known
+
     def _loss_class(self) -> Any:
         # Imported beforehand: what happens in `prepare` is on the clock.
         from dglbench.losses.spo_plus import SPOPlus

@@ -77,6 +77,7 @@ class BatchedKnapsack(Solver):
         self._some_weightless = bool(self._weightless.any())
         # Stands in for the weights where they divide: 0/0 must not come up.
         self._divisor = np.where(self._weightless, 1.0, self._weights)
+        self._minus_divisor = -self._divisor
         self._units = integer_knapsack(problem)
         if self._units is not None and not (self._table_fits or Core.fits(self._units[0])):
             self._units = None  # too fine for dynamic programming
@@ -95,7 +96,10 @@ class BatchedKnapsack(Solver):
         # SPO+ asks this of small batches at every step, where each numpy call counts.
         gain = self._gain(values, at)
         useful = gain > 0
-        order = self._order(self._ratio(gain, useful))
+        falling = np.minimum(gain / self._minus_divisor, 0.0)  # −v/w, 0 without gain
+        if self._some_weightless:
+            falling[useful & self._weightless] = -np.inf
+        order = falling.argsort(axis=1, kind="stable")  # the first one wins a tie
         order += np.arange(0, gain.size, gain.shape[1])[:, None]  # positions in the flat arrays
         weight = np.where(useful, self._weights, 0.0).take(order)
         left = np.empty(gain.size)
@@ -104,7 +108,10 @@ class BatchedKnapsack(Solver):
         np.minimum(np.maximum(share, 0.0, out=share), 1.0, out=share)
         if self._some_weightless:
             share[:, self._weightless] = 1.0  # taken whole, whatever is left
-        return _both_options(np.multiply(share, useful, out=share))
+        x = np.empty((*gain.shape, 2))
+        take = np.multiply(share, useful, out=x[:, :, 0])
+        np.subtract(1.0, take, out=x[:, :, 1])
+        return x
 
     def _duals(self, values: Array, at: Problem) -> Array:
         ranking = self._rank(self._gain(values, at))

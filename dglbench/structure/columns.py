@@ -54,7 +54,8 @@ class ColumnSums(Structure):
     def _curvature(self, soft: Array, weight: Array | None) -> Array:
         placed = soft[:, :, : self.rows]
         weighted = placed if weight is None else placed * weight[:, :, None]
-        curvature = -(weighted.transpose(0, 2, 1) @ placed)
-        places = np.arange(self.rows)
-        curvature[:, places, places] += weighted.sum(axis=1)
+        curvature: Array = np.matmul(weighted.transpose(0, 2, 1), placed, order="C")
+        np.negative(curvature, out=curvature)
+        diagonal = curvature.reshape(len(soft), -1)[:, :: self.rows + 1]
+        diagonal += weighted.sum(axis=1)
         return curvature

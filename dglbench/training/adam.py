@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-from torch.optim.adam import adam
 
 __all__ = ["Adam"]
 
@@ -15,7 +14,7 @@ class Adam:
 
     A step of that class looks for hooks, profilers and graph captures and sorts through its
     settings anew, which takes longer than the update of a small predictor; this one goes
-    straight to the function that it calls.
+    straight to the kernel that it ends in.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor], lr: float) -> None:
@@ -40,14 +39,14 @@ class Adam:
             used = [k for k, gradient in enumerate(gradients) if gradient is not None]
             state = tuple([kept[k] for k in used] for kept in state)  # type: ignore[assignment]
         weights, mean, square, steps = state
-        adam(
+        torch._foreach_add_(steps, 1)
+        torch._fused_adam_(
             weights,
             known,
             mean,
             square,
             [],
             steps,
-            fused=True,
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,

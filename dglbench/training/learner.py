@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dglbench.errors import PluginError
 from dglbench.layers import MeteredLayer
-from dglbench.methods.base import Batch, Constraints, Method, Training
+from dglbench.methods.base import Batch, Constraints, Method, Training, goes_with
 from dglbench.plugins import find_layer, find_method, find_task
 from dglbench.solvers import make_solver
 from dglbench.streams import repetition, stream
@@ -112,22 +112,26 @@ class Learner:
 
         order = torch.from_numpy(self._draws.permutation(len(self.labels)))
         phase, total = self.clock.phase, 0.0
+        by_hand = goes_with(type(self.method), "loss", "loss_and_gradient")
         self.clock.start()
         self.method.start_epoch(self._epochs)
         for rows in torch.split(order, self.spec.protocol.batch_size):
-            labels, features = self.labels[rows], self.features[rows]
+            labels = self.labels.index_select(0, rows)
+            features = self.features.index_select(0, rows)
             with phase("predict"):
                 # What is decided by is float64, whatever the predictor computes in.
                 predicted = self.predictor(features).to(torch.float64)
                 predictions = self._to_values(predicted)
                 parameters = predictions if self._plain else predicted / self.scale
-            truth = labels if self._plain else self.parameter_labels[rows]
-            loss = self.method.loss(Batch(rows, predictions, labels, parameters, truth))
+            truth = labels if self._plain else self.parameter_labels.index_select(0, rows)
+            batch = Batch(rows, predictions, labels, parameters, truth)
+            known = self.method.loss_and_gradient(batch) if by_hand else None
+            root = self.method.loss(batch) if known is None else predictions
             with phase("backward"):
                 self._optimiser.zero_grad()
-                torch.autograd.backward(loss)
+                torch.autograd.backward(root, None if known is None else known[1])
                 self._optimiser.step()
-            value = float(loss.detach())
+            value = float(root.detach()) if known is None else known[0]
             if not math.isfinite(value):
                 raise Diverged(f"the loss became {value} in epoch {self._epochs + 1}")
             total += value * len(rows)
