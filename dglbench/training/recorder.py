@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, fields, replace
 from functools import cached_property
@@ -31,14 +32,12 @@ __all__ = ["Recorder"]
 class Recorder:
     """The logs of one run as they grow, and the epoch with the lowest validation regret."""
 
-    def __init__(
-        self, learner: Learner, evaluator: Evaluator, warm_start: WarmStart | None = None
-    ) -> None:
+    def __init__(self, learner: Learner, evaluator: Evaluator) -> None:
         self._learner, self._evaluator = learner, evaluator
         self._diagnosed = diagnosed_instances(learner.dataset.problem)
-        # Before the first epoch all runs from one warm start decide alike.
-        start = warm_start.info["id"] if warm_start else None
-        self._start = f"start-{start}-{learner.spec.protocol.dtype}" if start else None
+        # Before the first epoch all runs that start from the same weights decide alike.
+        weights = hashlib.sha256(saved_state(learner.predictor)).hexdigest()[:12]
+        self._start = f"start-{weights}-{learner.spec.protocol.dtype}"
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
         self._latest: dict[str, list[dict[str, Any]]] = {}
         """By table, rows that are kept if this epoch is the best."""
@@ -77,7 +76,7 @@ class Recorder:
             predictions[split] = judge.predict(learner.predictor)
             if not np.isfinite(predictions[split]).all():
                 raise Diverged(f"predictions are not finite after epoch {epoch}")
-            start = self._start if epoch == 0 else None
+            start = None if self._start_regret else self._start
             outcomes[split] = judge.judge(predictions[split], start)
             learner.ledger.count("evaluate", len(predictions[split]))
             row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}

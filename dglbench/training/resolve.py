@@ -99,7 +99,7 @@ def resolve_run(
         raise OptionError(f"method {method} fixes {name} by its name; leave out {name}.")
     merged = {**paper_options(task, data, choice), **given_options, **choice.from_name}
     parsed = options.parse(choice.cls.Options, merged, owner=f"method {method}")
-    if protocol.evaluate_every is None:
+    if protocol.is_open:
         protocol = with_rhythm(protocol, load_dataset(data, data_digest))
     lead_in = lead_in_of(task, data, choice, lead_in_options or {})
     starts = choice.cls if lead_in is None else find_method(lead_in.method).cls

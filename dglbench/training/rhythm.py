@@ -1,4 +1,4 @@
-"""How often a run is judged: a model of what that costs, from the sizes alone.
+"""How often a run is judged and how long its start is trained: from the sizes alone.
 
 Judging is off the clock, and still someone's time. By default the evaluations of a run are
 meant to take no more than half of the training seconds of the cheapest method (a third of
@@ -16,6 +16,13 @@ that every method, machine and moment gets the same rhythm:
 G groups of S options, M rows. An evaluation decides for validation and test, relaxes
 training instances (the table ``duals``) and prices validation instances (``bound``); of
 either at most as many as are reckoned to take a quarter of a second.
+
+The true optima and the regret of the start are not reckoned: the first run of a folder pays for
+them, and those that start from the same weights share them. The last epoch is judged in any
+case, so few epochs on many large instances may still take less time than judging them.
+
+The warm start is shared, and still nobody waits an hour for it: it has at most 500 epochs, and
+no more than are reckoned to take two minutes, but always 20.
 """
 
 from __future__ import annotations
@@ -27,20 +34,39 @@ from dglbench.problem import Problem
 from dglbench.task import Dataset
 from dglbench.training.spec import Protocol
 
-__all__ = ["decide_s", "diagnosed_instances", "evaluation_period", "with_rhythm"]
+__all__ = [
+    "decide_s",
+    "diagnosed_instances",
+    "evaluation_period",
+    "warm_start_epochs",
+    "with_rhythm",
+]
 
 _ALLOWED_S = 2.0
 _DIAGNOSED_S = 0.25  # of each of two tables: little beside the decisions it stands next to
+_WARM_START_S = 120.0
+_FEWEST_EPOCHS, _MOST_EPOCHS = 20, 500
 _SOLVED_IN_STEP = 100_000  # G · S³, as in `dglbench.solvers.batched_matching`
 
 
 def with_rhythm(protocol: Protocol, dataset: Dataset) -> Protocol:
-    """Fill in how often to evaluate, where that was left open."""
-    if protocol.evaluate_every is not None:
+    """Fill in how often to evaluate and how long to train the start, where that was left open."""
+    if not protocol.is_open:
         return protocol
+    problem = dataset.problem
     train, val, test = (len(dataset.rows(split)) for split in ("train", "val", "test"))
-    every = evaluation_period(dataset.problem, train, val, test, protocol.epochs)
-    return dataclasses.replace(protocol, evaluate_every=every)
+    every = evaluation_period(problem, train, val, test, protocol.epochs)
+    return dataclasses.replace(
+        protocol,
+        evaluate_every=protocol.evaluate_every or every,
+        warm_start_epochs=protocol.warm_start_epochs or warm_start_epochs(problem, train, val),
+    )
+
+
+def warm_start_epochs(problem: Problem, train: int, val: int) -> int:
+    """Return the most epochs of the warm start; a forward pass is a third of a step."""
+    epoch_s = (train + val / 3) * _step_s(problem)
+    return min(max(int(_WARM_START_S / epoch_s), _FEWEST_EPOCHS), _MOST_EPOCHS)
 
 
 def evaluation_period(problem: Problem, train: int, val: int, test: int, epochs: int) -> int:

@@ -35,10 +35,18 @@ class Protocol:
     ] = "float64"
     warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
     warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
-    warm_start_epochs: Annotated[int, Ge(1), Doc("most epochs of the warm start")] = 500
+    warm_start_epochs: Annotated[
+        int | None, Ge(1), Doc("most epochs of the warm start; by default 500, fewer if long")
+    ] = None
+    """As `evaluate_every`, None until the sizes are known."""
     warm_start_patience: Annotated[
         int, Ge(1), Doc("epochs without a better validation MSE before the warm start ends")
     ] = 20
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to be reckoned from the sizes."""
+        return self.evaluate_every is None or self.warm_start_epochs is None
 
 
 @dataclass(frozen=True)

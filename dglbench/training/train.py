@@ -108,7 +108,7 @@ def train(
             with guard or nullcontext():
                 evaluator = evaluator or Evaluator(find_task(spec.data.task), dataset)
                 learner = Learner(spec, dataset, warm_start)
-                recorder = Recorder(learner, evaluator, warm_start)
+                recorder = Recorder(learner, evaluator)
                 _run(learner, recorder, watch, wall, deadline)
         except RunStop as stop:
             state, message = stop.state, stop.reason

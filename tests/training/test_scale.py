@@ -7,13 +7,16 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dglbench.problem import Problem
-from dglbench.training.evaluation import Evaluator
-from dglbench.training.rhythm import evaluation_period
+from dglbench.training.evaluation import Evaluator, load_data
+from dglbench.training.rhythm import evaluation_period, warm_start_epochs
+from dglbench.training.run import run_to_memory
 from dglbench.training.shared_answers import FOLDER
+from dglbench.training.warm_start import mse_gradient
 from training.helpers import find_task, make_spec, run
 
 
@@ -30,6 +33,32 @@ def test_larger_problems_are_never_judged_more_often(n, places, instances, epoch
         return evaluation_period(problem, 1, instances, instances, epochs)
 
     assert 1 <= period(n) <= period(4 * n) <= epochs
+
+
+def test_the_warm_start_is_cut_where_it_would_take_many_minutes():
+    assert warm_start_epochs(Problem.assignment(1000, [50] * 20), 400, 400) == 500
+    assert warm_start_epochs(Problem.assignment(10_000, [200] * 50), 100, 50) == 102
+    assert warm_start_epochs(Problem.assignment(10_000, [200] * 50), 10_000, 50) == 20
+    # Part of what is asked for, the same for every method, and what was given stands.
+    specs = [make_spec("matching", name, warm_start_epochs=None) for name in ("spo", "dgl-5")]
+    assert [spec.identity.protocol["warm_start_epochs"] for spec in specs] == [500, 500]
+    assert make_spec("matching", "spo", warm_start_epochs=7).protocol.warm_start_epochs == 7
+
+
+@pytest.mark.parametrize("counts", ["all", "some", "some of each"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_warm_starts_gradient_is_autograds_to_the_last_bit(counts, dtype):
+    draws = torch.Generator().manual_seed(0)
+    labels = torch.randn(9, 3000, 7, dtype=torch.float64, generator=draws)
+    predictions = torch.randn(5, 3000, 7, dtype=dtype, generator=draws).requires_grad_()
+    rows = torch.tensor([8, 0, 3, 4, 1])
+    shape = labels.shape if counts == "some of each" else labels.shape[1:]
+    counted = torch.rand(shape, generator=draws) > (-1.0 if counts == "all" else 0.3)
+    error = (predictions - labels[rows]) / 0.37
+    here = counted[rows] if counts == "some of each" else counted.expand_as(error)
+    error[here].square().mean().backward()
+    found = mse_gradient(predictions.detach(), labels, counted, rows, 0.37)
+    assert torch.equal(found, predictions.grad)
 
 
 def test_true_optima_are_kept_checked_and_shared(tmp_path, monkeypatch):
@@ -50,6 +79,23 @@ def test_true_optima_are_kept_checked_and_shared(tmp_path, monkeypatch):
     assert (second.optimal == optimal).all()
     kept.write_bytes(kept.read_bytes()[:-1] + b"\x55")
     assert (judge().optimal == optimal).all()  # what is damaged is solved again
+
+
+def test_runs_share_the_regret_of_a_start_and_of_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr("dglbench.training.shared_answers._WORTH_KEEPING_S", 0.0)
+    plain = [make_spec("matching", name, epochs=1) for name in ("dgl-none", "spo")]
+    led = make_spec("matching", "spo-after-dgl-none-1", epochs=1)
+    fresh = make_spec("matching", "two-stage", epochs=1)
+
+    def regrets(spec, folder=None):
+        loaded = load_data(spec.data)
+        loaded = loaded._replace(evaluator=Evaluator(find_task("matching"), loaded.dataset))
+        return run_to_memory(spec, loaded, warm_starts=folder).tables["regret"].drop("elapsed_s")
+
+    for spec in (*plain, led, fresh, fresh):
+        assert regrets(spec, tmp_path).equals(regrets(spec))
+    starts = [path.name for path in (tmp_path / FOLDER).iterdir() if "-start-" in path.name]
+    assert len(starts) == 2 * 2, "of the warm start and of fresh weights, on two splits"
 
 
 SHARE = """
