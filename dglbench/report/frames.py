@@ -120,7 +120,7 @@ class Results:
         if rows.width:
             return rows
         keys = {key: RUN_COLUMNS[key][0] for key in _KEYS}
-        return pl.DataFrame(schema={**keys, **read_tables(name, []).rows.drop("folder").schema})
+        return pl.DataFrame(schema={**keys, **read_tables(name, []).rows.schema})
 
 
 _KEYS = ("run_id", "setting", "task", "n", "seed", "method")

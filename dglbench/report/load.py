@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from dglbench.errors import NewerFormatError, ReportError, RunError
@@ -196,15 +197,14 @@ def _read_tables(name: str, runs: list[Run], unreadable: list[Unreadable]) -> pl
             unreadable.append(Unreadable(run_id, reason))
     if found.rows.is_empty():
         return pl.DataFrame()
-    keys = pl.DataFrame([_row_name(folder, run) for folder, run in by_folder.items()])
-    joined = keys.join(found.rows, on="folder", how="inner", maintain_order="left_right")
-    return joined.drop("folder")
+    keys = pl.DataFrame([_row_name(by_folder[folder]) for folder in found.counts])
+    owner = np.repeat(np.arange(len(keys)), list(found.counts.values()))
+    return keys[owner].hstack(found.rows)
 
 
-def _row_name(folder: str, run: Run) -> dict[str, Any]:
+def _row_name(run: Run) -> dict[str, Any]:
     unit = run.unit
     return {
-        "folder": folder,
         "run_id": run.run_id,
         "setting": unit.label,
         "task": unit.task,

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ class Run:
     unit: Unit
     record: RunRecord = field(repr=False)
 
-    @property
+    @cached_property
     def run_id(self) -> str:
         """The name of its folder, which another run of the report may share no more."""
         return self.folder.name
@@ -163,7 +164,7 @@ class Run:
         """Instances solved on the clock."""
         return self.record.summary.training_solves if self.record.summary else 0
 
-    @property
+    @cached_property
     def conditions(self) -> Conditions:
         """What the run's seconds depend on besides its own work."""
         seen = self.environment

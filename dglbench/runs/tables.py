@@ -6,12 +6,14 @@ columns that are no longer known are left out.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 from dglbench.runs.schemas import TABLES
 
@@ -22,48 +24,66 @@ class Tables(NamedTuple):
     """One table of many runs, and the runs whose file could not be read."""
 
     rows: pl.DataFrame
-    """The table's columns and ``folder``, the run's."""
+    """The rows of one run after those of another."""
+    counts: dict[str, int]
+    """How many rows each run's folder has, in the order of the rows; those without are absent."""
     problems: dict[Path, str]
 
 
 def read_tables(name: str, folders: Iterable[Path]) -> Tables:
     """Read a table of each run; a run that has none leaves no rows."""
-    paths = [path for folder in folders if (path := folder / f"{name}.parquet").is_file()]
+    asked = (f"{folder}/{name}.parquet" for folder in folders)
+    paths = [path for path in asked if os.path.isfile(path)]  # noqa: PTH113 - thousands
     if not paths:
-        return Tables(_empty(name), {})
+        return Tables(_empty(name), {}, {})
     try:
-        return Tables(_scan(name, paths), {})
+        return _scan(name, paths)
     except (pl.exceptions.PolarsError, OSError):
         pass  # one of them is bad: read one by one to find out which, and why
     frames, problems = [_empty(name)], {}
+    counts: dict[str, int] = {}
     for path in paths:
         try:
-            frames.append(_scan(name, [path]))
+            found = _scan(name, [path])
         except (pl.exceptions.PolarsError, OSError) as error:
             reason = str(error).strip().partition("\n")[0][:160]
-            problems[path.parent] = f"its {path.name} cannot be read ({reason})"
-    return Tables(pl.concat(frames), problems)
+            problems[Path(path).parent] = f"its {name}.parquet cannot be read ({reason})"
+        else:
+            frames.append(found.rows)
+            counts |= found.counts
+    return Tables(pl.concat(frames), counts, problems)
 
 
-def _scan(name: str, paths: list[Path]) -> pl.DataFrame:
+def _scan(name: str, paths: list[str]) -> Tables:
     scan: Any = pl.scan_parquet  # its signature grows faster than its stubs
     frame = scan(
-        [str(path) for path in paths],
+        paths,
         schema=_schema(name),
-        include_file_paths="folder",
+        include_file_paths="path",
         missing_columns="insert",
         extra_columns="ignore",
         glob=False,
     )
-    rows: pl.DataFrame = frame.select("folder", *_schema(name)).collect()
-    return rows.with_columns(pl.col("folder").str.strip_suffix(f"/{name}.parquet"))
+    rows: pl.DataFrame = frame.select("path", *_schema(name)).collect()
+    # Names are handled once a run, not once a row: a folder may hold millions of rows.
+    blocks = rows["path"].rle().struct.unnest()
+    folders = blocks["value"].str.strip_suffix(f"/{name}.parquet")
+    return Tables(rows.drop("path"), dict(zip(folders, blocks["len"], strict=True)), {})
 
 
 def _empty(name: str) -> pl.DataFrame:
-    return pl.DataFrame(schema={"folder": pl.String, **_schema(name)})
+    return pl.DataFrame(schema=_schema(name))
+
+
+# Polars would tell as well, from an empty frame, but imports pandas for it.
+_TYPES = {
+    pa.int32(): pl.Int32,
+    pa.int64(): pl.Int64,
+    pa.float64(): pl.Float64,
+    pa.string(): pl.String,
+}
 
 
 @cache
 def _schema(name: str) -> dict[str, Any]:
-    frame = pl.from_arrow(TABLES[name].empty_table())
-    return dict(frame.schema)  # type: ignore[union-attr]
+    return {column.name: _TYPES[column.type] for column in TABLES[name]}

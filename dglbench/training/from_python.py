@@ -142,7 +142,7 @@ def _in_memory(output: RunOutput, dataset: Dataset) -> TrainedRun:
 
 def _from_folder(folder: Path, dataset: Dataset) -> TrainedRun:
     tables = {
-        name: read_tables(name, [folder]).rows.drop("folder")
+        name: read_tables(name, [folder]).rows
         for name in TABLES
         if (folder / f"{name}.parquet").is_file()
     }
