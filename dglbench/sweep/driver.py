@@ -35,6 +35,7 @@ _POLL_S = 0.25
 _SHOW_S = 1.0
 _FINISH_S = 30.0  # a run that has not ended by then is made again by the same command
 _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
+_CHOICES_REST = 20  # times as long as writing the choices took, until they are written again
 _FAILED = ("failed", "timeout", "diverged")
 
 
@@ -82,6 +83,7 @@ class Driver:
         self._waiting = self._elsewhere = False
         self._stopping = self._fail_stop = False
         self._patience_ends = float("inf")
+        self._choices_due = 0.0
         clean_partial(out)
         outputs.write_config(self.plan.sweep, out)
         self.listener.begin(sum(search.total for search in self._all), None)
@@ -241,10 +243,21 @@ class Driver:
         if len(search.rungs) > rungs:
             self._skip_known(search)
         if search.finished:
-            outputs.write_choices(self.plan.sweep, self.plan.out, self._all)
+            self._keep_choices()
         if self.fail_fast and record.state in _FAILED and not self._stopping:
             self._fail_stop = True
             self._stop(f"{run_id} ended as {record.state}; stopping because of --fail-fast.")
+
+    def _keep_choices(self) -> None:
+        """Write what is chosen so far, as often as that takes little of the sweep's time.
+
+        It is about all groups: after each of thousands it would take longer than their runs.
+        """
+        began = time.monotonic()
+        if began >= self._choices_due:
+            outputs.write_choices(self.plan.sweep, self.plan.out, self._all)
+            ended = time.monotonic()
+            self._choices_due = ended + _CHOICES_REST * (ended - began)
 
     def _settle(self, search: GroupSearch, run_id: str, record: RunRecord, state: str) -> None:
         spec = search.running.get(run_id) or search.pending[run_id]

@@ -260,7 +260,7 @@ def _setting(
         method_plan(task, settings, name, wishes, index, entry, search) for name in methods
     )
     watched = resolve_protocol(task, protocol)
-    if watched.evaluate_every is None:  # the sizes do not depend on the seed
+    if watched.is_open:  # the sizes do not depend on the seed
         watched = with_rhythm(watched, load_dataset(*_identified(task.name, settings, seeds[0])))
     return Setting(
         task=task.name,

@@ -187,24 +187,24 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
 
 
 def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[RunSpec]:
-    first = {
-        key: axis.low if isinstance(axis, Range) else axis[0] for key, axis in plan.space.items()
+    # A grid says all its values; optuna begins with the method's own and finds the others.
+    grid = {
+        key: axis
+        for key, axis in plan.space.items()
+        if sweep.search != "optuna" and not isinstance(axis, Range)
     }
     base = resolve_run(
         TaskSpec(setting.task, setting.settings, setting.seeds[0]),
         plan.name,
-        given_options={**plan.fixed, **first},
+        given_options={**plan.fixed, **{key: values[0] for key, values in grid.items()}},
         protocol=setting.protocol,
         solver=sweep.solver,
         threads=sweep.threads,
         lead_in_options=plan.lead_in,
     )
-    if sweep.search == "optuna":
-        return [base]  # the others are found on the way
     specs = []
-    grid = [axis for axis in plan.space.values() if not isinstance(axis, Range)]
-    for values in itertools.product(*grid):
-        chosen = dict(zip(plan.space, values, strict=True))
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values, strict=True))
         try:
             changed = dataclasses.replace(base.options, **chosen)
         except ValueError as error:  # a rule across options

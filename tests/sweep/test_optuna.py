@@ -64,6 +64,13 @@ def test_every_method_gets_the_same_number_of_configurations(
     assert all(option["lr"] == float(f"{option['lr']:.3g}") for option in options)
 
 
+def test_the_defaults_are_tried_first(alone: tuple[Path, SweepEnd], tmp_path: Path) -> None:
+    _, end = alone
+    plain = run_sweep(tiny_plan(tmp_path, **{**SEARCH, "search": "none", "trials": None}), Silent())
+    for (first, *_), (default,) in zip(tried(end), tried(plain), strict=True):
+        assert first == default
+
+
 def test_two_at_once_try_the_same(alone: tuple[Path, SweepEnd], tmp_path: Path, start: Any) -> None:
     out, _ = alone
     process = start("sweep", *words(**SEARCH), "--jobs", 2, "--out", tmp_path)
@@ -110,7 +117,7 @@ def test_repetitions_draw_their_own(alone: tuple[Path, SweepEnd], tmp_path: Path
         {record.identity.options["lr"] for record in each.searches[0].results.values()}
         for each in (end, searched(tmp_path, train_seeds="1", trials=2))
     ]
-    assert not rates[0] & rates[1]
+    assert rates[0] & rates[1] == {0.01}  # both begin with the default
 
 
 def test_results_guide_what_comes_after_the_random_ones(tmp_path: Path) -> None:

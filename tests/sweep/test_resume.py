@@ -12,6 +12,7 @@ from sweep_helpers import Silent, leftovers, regrets, tiny_plan, words
 
 from dglbench.cli import main
 from dglbench.runs.store import read_record
+from dglbench.sweep import outputs
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.locks import Locks
 from dglbench.sweep.survey import read_state
@@ -57,6 +58,24 @@ def test_the_choices_are_kept_for_the_report(swept: Path) -> None:
         assert group["seconds"] > 0
     spo = document["groups"][1]
     assert spo["solver_calls"] == 8 + 2 * 8, "labels once, then every instance in every epoch"
+
+
+def test_the_choices_are_not_written_after_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    write = outputs.write_choices
+
+    def count(*arguments: Any) -> None:
+        written.append(arguments)
+        write(*arguments)
+
+    monkeypatch.setattr(outputs, "write_choices", count)
+    monkeypatch.setattr("dglbench.sweep.driver._CHOICES_REST", 1e9)
+    run_sweep(tiny_plan(tmp_path, **ONE), Silent())
+    assert len(written) == 2, "after the first group, and all of them at the end"
+    (choices,) = tmp_path.glob("sweep-*.json")
+    assert len(json.loads(choices.read_text())["groups"]) == 4
 
 
 def test_failed_runs_are_retried_only_when_asked(swept: Path) -> None:
