@@ -22,6 +22,7 @@ __all__ = [
     "Numbers",
     "bootstrap_interval",
     "percentile_interval",
+    "percentile_intervals",
     "resampling_weights",
 ]
 
@@ -41,9 +42,15 @@ def bootstrap_interval(values: Numbers) -> tuple[float, float]:
 
 def percentile_interval(means: Numbers) -> tuple[float, float]:
     """Return the ends of the middle `LEVEL` of resampled means."""
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
+    low, high = percentile_intervals(means)
     return float(low), float(high)
+
+
+def percentile_intervals(means: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the lower and the upper ends for each row of (…, resamples) resampled means."""
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=-1)
+    return low, high
 
 
 @lru_cache(maxsize=32)

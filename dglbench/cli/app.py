@@ -228,6 +228,7 @@ def main(args: Sequence[str] | None = None) -> int:
     gc.disable()  # until a verb that works for longer is loaded
     console.be_quiet(False)
     try:
+        _only_text(words)
         program = get_command(app)
         for param in program.params:  # flags all; those of completion have no default
             _cheap(param)
@@ -249,6 +250,16 @@ def main(args: Sequence[str] | None = None) -> int:
     if code == 130:
         console.note("interrupted.")
     return code if isinstance(code, int) else 0
+
+
+def _only_text(words: Sequence[str]) -> None:
+    """Refuse bytes that are no text before anything is written: Parquet files cannot have them."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = ascii(os.fsencode(word))[1:]
+            raise OptionError(f"{shown} is not UTF-8 text; give a name that is.") from None
 
 
 def _fail(sentence: str, code: int, words: Sequence[str]) -> int:

@@ -88,8 +88,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="FORMAT",
-            help="png, svg or pdf for figures; md, csv or tex for tables; repeat for both.  "
-            "[default: png, and the terminal]",
+            help="png, svg or pdf for figures; md, csv or tex for tables; repeat for "
+            "several.  [default: png, and the terminal]",
         ),
     ] = None,
     plugin: Annotated[
@@ -136,7 +136,7 @@ def run(
     if nothing_asked:
         tables = ["leaderboard"]
     out, format = asked.file_asked(out, format or [], figures)
-    picture_format, table_format = asked.formats(format, bool(figures), bool(tables))
+    picture_formats, table_format = asked.formats(format, bool(figures), bool(tables))
     from dglbench.report import load
     from dglbench.report.narrow import narrow
 
@@ -160,7 +160,7 @@ def run(
         everything = "all" in (figure or [])
         layout = asked.layout(width, every_method=methods is not None)
         target = out or _OUT
-        document["figures"] = _draw(report, figures, picture_format, target, everything, layout)
+        document["figures"] = _draw(report, figures, picture_formats, target, everything, layout)
     if html:
         _write_page(report, html, claims_file, title, baseline)
         document["html"] = str(html)
@@ -219,29 +219,33 @@ def _show_tables(
 def _draw(
     report: Report,
     names: Sequence[str],
-    format: str,
+    formats: Sequence[str],
     out: Path,
     everything: bool,
     layout: Layout,
 ) -> dict[str, str | None]:
-    """Draw figures; of ``all``, those that cannot be drawn are noted and passed over."""
+    """Draw figures; of ``all``, those that cannot be drawn are noted and passed over.
+
+    Return where each is in the first of its formats; the others lie beside it.
+    """
     from dglbench.report import figures
 
     drawn: dict[str, str | None] = {}
     for name in names:
-        path = out if out.suffix == f".{format}" else out / f"{name}.{format}"
-        try:
-            figures.save(name, report, path, format, layout)
-        except ReportError as error:
-            if not everything:
-                raise
-            console.warn(str(error))
-            drawn[name] = None
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        else:
+        for format in formats:
+            path = out if out.suffix == f".{format}" else out / f"{name}.{format}"
+            try:
+                figures.save(name, report, path, format, layout)
+            except ReportError as error:
+                if not everything:
+                    raise
+                console.warn(str(error))
+                drawn[name] = None
+                break
+            except OSError as error:
+                raise _unwritable(path, error) from error
             console.note(f"{name}: {path}")
-            drawn[name] = str(path)
+            drawn.setdefault(name, str(path))
     return drawn
 
 

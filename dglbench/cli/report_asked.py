@@ -64,13 +64,16 @@ def file_asked(
     return out, [*(name for name in formats if name != suffix), suffix]
 
 
-def formats(asked: Sequence[str], figures: bool, tables: bool) -> tuple[str, str | None]:
+def formats(asked: Sequence[str], figures: bool, tables: bool) -> tuple[list[str], str | None]:
     """Tell the formats of figures and of tables apart; figures default to png."""
-    picture, text = "png", None
-    for name in asked:
+    pictures: list[str] = []
+    text = None
+    for name in dict.fromkeys(asked):
         if name in _FIGURE_FORMATS and figures:
-            picture = name
+            pictures.append(name)
         elif name in _TABLE_FORMATS and tables:
+            if text is not None:
+                raise ReportError(f"tables take one --format at a time, got {text} and {name}.")
             text = name
         elif name in _FIGURE_FORMATS:
             raise ReportError(f"--format {name} is for figures; add --figure NAME.")
@@ -81,7 +84,7 @@ def formats(asked: Sequence[str], figures: bool, tables: bool) -> tuple[str, str
                 f"there is no format {name!r}; figures take {', '.join(_FIGURE_FORMATS)}, "
                 f"tables {', '.join(_TABLE_FORMATS)}."
             )
-    return picture, text
+    return pictures or ["png"], text
 
 
 def check_folders(folders: Sequence[Path], tables: Sequence[str]) -> None:

@@ -12,8 +12,8 @@ __all__ = ["FIGURE_NAMES", "TABLE_NAMES", "open_files"]
 
 # Tests hold these beside the registries in dglbench.report, which import Polars.
 FIGURE_NAMES = (
-    "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "ranks", "profile", "anytime",
-    "time-split", "complexity", "scaling", "dual-health", "regret-bound", "pipelines",
+    "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "forms", "ranks", "profile",
+    "anytime", "time-split", "complexity", "scaling", "dual-health", "regret-bound", "pipelines",
 )  # fmt: skip
 TABLE_NAMES = (
     "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "pairwise",

@@ -88,7 +88,7 @@ def show_claims(report: Report, file: Path | None, *, quiet: bool) -> list[Any]:
             console.out.print(title, highlight=False, soft_wrap=whole)
             rule = Text(f"    rule   {item.rule}", "italic dim")
             console.out.print(rule, highlight=False, soft_wrap=whole)
-            for finding in item.findings:
+            for finding in item.shown:
                 line = f"    {finding.outcome:<7}{finding.setting}: {finding.text}"
                 console.out.print(Text(line, "dim"), highlight=False, soft_wrap=whole)
     return [item.document() for item in judged]

@@ -101,7 +101,7 @@ def specification() -> dict[str, Any]:
     def y(field: str) -> dict[str, Any]:
         return {
             "field": field, "type": "quantitative", "title": "test relative regret",
-            "axis": {"format": ".1%", "tickCount": 6},
+            "axis": {"format": "%", "tickCount": 6},  # digits as the step between ticks needs
         }  # fmt: skip
 
     tooltip = [

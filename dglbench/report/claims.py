@@ -88,6 +88,19 @@ class Judged:
         where = "every setting" if share == 1 else f"at least {100 * share:.0f} % of the settings"
         return f"in {where}, {self.claim.check.rule}"
 
+    @property
+    def shown(self) -> list[Finding]:
+        """Return the findings to read: what was not run in many settings is told once."""
+        told = [finding for finding in self.findings if finding.outcome != "absent"]
+        where: dict[str, list[str]] = {}
+        for finding in self.findings:
+            if finding.outcome == "absent":
+                where.setdefault(finding.text, []).append(finding.setting)
+        for text, settings in where.items():
+            names = "; ".join(settings) if len(settings) <= 2 else f"{len(settings)} settings"
+            told.append(Finding(names, "absent", text))
+        return told
+
     def document(self) -> dict[str, Any]:
         """Return it JSON-ready."""
         return {

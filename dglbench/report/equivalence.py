@@ -17,10 +17,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from dglbench.errors import ReportError
-from dglbench.report.across import blocks, check_baseline
+from dglbench.report.across import average_ranks, blocks, check_baseline
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet
@@ -80,7 +79,7 @@ def equivalence(report: Report, baseline: str | None = None, band: float = BAND)
     regret = design.regret
     notes = []
     if baseline is None and len(design.methods) > _MOST_METHODS:
-        mean_ranks = rankdata(regret, axis=1).mean(axis=0)
+        mean_ranks = average_ranks(regret).mean(axis=0)
         baseline = design.methods[int(mean_ranks.argmin())]
         notes = [
             f"With {len(design.methods)} methods each is compared with {style(baseline).label}, "

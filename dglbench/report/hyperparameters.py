@@ -16,6 +16,9 @@ from dglbench.report.titles import setting_cell
 
 __all__ = ["GIVEN", "given_or_count", "selected"]
 
+_IN_THE_PAPER = ("two-stage", "spo", "qptl", "dgl-none", "dgl-auto", "dgl-1", "dgl-5")
+"""A task's table of selected options has further methods, with choices of dglbench's own."""
+
 GIVEN = (
     "given: one configuration was run here, as the command, the sweep's file or the paper named "
     "it. If a search found it, that was made elsewhere, and what it took is told there."
@@ -96,6 +99,8 @@ def _number(value: Any) -> Cell:
 
 def _paper(run: Run) -> Mapping[str, Any]:
     """Return the paper's options: for its own settings and methods only, nothing by analogy."""
+    if run.method not in _IN_THE_PAPER:
+        return {}
     try:
         tables = find_task(run.unit.task).paper().get("selected", {})
     except PluginError:

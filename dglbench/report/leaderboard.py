@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,14 +58,15 @@ def standings(
 def _of_unit(runs: Sequence[Run], reach: Reach, pairs: Pairs) -> list[Standing]:
     best = best_run(runs)
     baselines = {run.method: run for run in runs if run.method in BASELINES}
+    behind = pairs.differences([(run, best) for run in runs])
     found = []
-    for run in runs:
+    for run, difference in zip(runs, behind, strict=True):
         reach_s, solves = reach.selected(run)
         found.append(
             Standing(
                 run=run,
                 interval=pairs.interval(run),
-                behind=None if run is best else pairs.difference(run, best),
+                behind=None if run is best else difference,
                 is_best=run is best,
                 reach_s=reach_s,
                 near_s=reach.time_to(run, (1 + NEAR) * best.test_regret),
@@ -85,8 +87,9 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
         runs = [standing.run for standing in board[unit.label]]
         verdict = Comparability.of(unit, runs)
         unlike = verdict.unlike_libraries
+        setting = setting_cell(unit)
         rows += [
-            _row(unit, standing, verdict.comparable, standing.run.run_id in unlike)
+            _row(setting, standing, verdict.comparable, standing.run.run_id in unlike)
             for standing in board[unit.label]
         ]
         if unlike:
@@ -97,7 +100,13 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
         if not verdict.comparable:
             notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
         notes += _unequal_protocols(unit, runs)
-    return Sheet("leaderboard", "Leaderboard", _COLUMNS, tuple(rows), tuple(notes), by="setting")
+    columns = tuple(
+        dataclasses.replace(column, files_only=True)
+        if column.key in {f"speedup_{name}" for name in BASELINES if name not in report.methods}
+        else column
+        for column in _COLUMNS
+    )
+    return Sheet("leaderboard", "Leaderboard", columns, tuple(rows), tuple(notes), by="setting")
 
 
 def unfinished(report: Report) -> list[str]:
@@ -113,25 +122,25 @@ def unfinished(report: Report) -> list[str]:
 
 def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     """Say so if methods were not trained alike; the warm start is a method's own matter."""
-    made: dict[str, list[str]] = {}
     differing = sorted(
         name
         for name in ("epochs", "batch_size", "patience", "evaluate_every")
         if len({repr(run.protocol.get(name)) for run in runs}) > 1
     )
+    if not differing:
+        return []
+    made: dict[str, list[str]] = {}
     for run in runs:
         words = ", ".join(
             f"{name.replace('_', ' ')} {run.protocol.get(name)}" for name in differing
         )
         made.setdefault(words, []).append(style(run.method).label)
-    if not differing:
-        return []
     parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
     return [f"{title(unit)}: the methods were not trained alike ({parts})."]
 
 
 def _row(
-    unit: Unit, standing: Standing, comparable: bool, unlike_libraries: bool
+    setting: Cell, standing: Standing, comparable: bool, unlike_libraries: bool
 ) -> tuple[Cell, ...]:
     run, interval = standing.run, standing.interval
     mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
@@ -142,7 +151,7 @@ def _row(
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
     low, high = interval or (None, None)
     return (
-        setting_cell(unit),
+        setting,
         Cell(style(run.method).label + mark, run.method, tone),
         Cell(regret, run.test_regret, tone),
         Cell("", low),

@@ -95,7 +95,7 @@ def _setting(standings: Sequence[Standing], comparable: bool) -> str:
     ties = [style(each.run.method).label for each in standings if each.ties_best]
     if ties:
         be = "is" if len(ties) == 1 else "are"
-        sentences.append(f"{listing(ties)} {be} not distinguishable from it.")
+        sentences.append(f"{listing(ties, most=6)} {be} not distinguishable from it.")
     else:
         second = standings[1]
         sentences.append(

@@ -125,7 +125,7 @@ def build(
         finished=max((run.finished for run in report.runs), default="")[:10],
         verdict=verdict(report, ranking(report), board),
         outline=outline(report, board, judged),
-        overview=_by_rank(overview),
+        overview=overview,
         methods=report.methods,
         chart=chart_data(report),
         specification=specification(),
@@ -170,21 +170,6 @@ def _unbroken(words: str) -> str:
     return (
         words.replace(", ", "\n").replace("-", "\u2011").replace(" ", "\u00a0").replace("\n", ", ")
     )
-
-
-def _by_rank(sheet: Sheet) -> Sheet:
-    """Put the methods of the overview in the order of their mean rank by regret, in all blocks."""
-    first = sheet.rows[0][0].value if sheet.rows else None
-    order = {
-        row[1].value: row[2].value for row in sheet.rows if row[0].value == first
-    }  # by method, its mean rank
-    blocks = list(dict.fromkeys(row[0].value for row in sheet.rows))
-
-    def key(row: tuple[Any, ...]) -> tuple[int, float]:
-        rank = order.get(row[1].value)
-        return blocks.index(row[0].value), float(rank) if isinstance(rank, float) else 1e9
-
-    return dataclasses.replace(sheet, rows=tuple(sorted(sheet.rows, key=key)))
 
 
 def _scales(

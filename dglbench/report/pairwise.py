@@ -13,7 +13,7 @@ if that wider interval excludes 0.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from dglbench.statistics import (
     SMALLEST_VALUE,
     Numbers,
     percentile_interval,
+    percentile_intervals,
     resampling_weights,
 )
 
@@ -62,46 +63,58 @@ class Pairs:
             return
         decisions = report.table("decisions", in_name_order(report))
         worth = pl.col("optimal_value").abs().clip(lower_bound=SMALLEST_VALUE)
-        frame = decisions.sort("run_id", "instance").select(
-            "run_id", "instance", relative=pl.col("regret") / worth
-        )
+        frame = decisions.select("run_id", "instance", relative=pl.col("regret") / worth)
         regrets, instances = frame["relative"].to_numpy(), frame["instance"].to_numpy()
         for run_id, rows in blocks(frame):
-            relative = regrets[rows]
+            judged_on, relative = instances[rows], regrets[rows]
+            if not (judged_on[:-1] < judged_on[1:]).all():
+                order = judged_on.argsort(kind="stable")
+                judged_on, relative = judged_on[order], relative[order]
             resampled = resampling_weights(len(relative)) @ relative
-            judged_on = instances[rows].tobytes()
-            self._means[run_id] = judged_on, float(relative.mean()), resampled, len(relative)
+            self._means[run_id] = (
+                judged_on.tobytes(), float(relative.mean()), resampled, len(relative),
+            )  # fmt: skip
 
     def difference(self, first: Run, second: Run, others: Pairs | None = None) -> Difference | None:
         """Return first − second (a run of ``others``, if given).
 
         None if they were not judged on the same instances.
         """
-        one, two = self._means.get(first.run_id), (others or self)._means.get(second.run_id)
-        if one is None or two is None or one[0] != two[0]:
-            return None
-        low, high = percentile_interval(one[2] - two[2])
-        return Difference(one[1] - two[1], low, high, one[3])
+        return self.differences([(first, second)], others)[0]
+
+    def differences(
+        self, pairs: Sequence[tuple[Run, Run]], others: Pairs | None = None
+    ) -> list[Difference | None]:
+        """Return the differences of several pairs, each with an interval of its own."""
+        return self._compared(pairs, lambda _, resampled: percentile_intervals(resampled), others)
 
     def together(self, pairs: Sequence[tuple[Run, Run]]) -> list[Difference | None]:
         """Return the differences of several pairs, with intervals that hold for all at once."""
-        single = [self.difference(one, other) for one, other in pairs]
-        matched = [at for at, found in enumerate(single) if found is not None]
-        if not matched:
-            return single
-        resampled = np.stack(
-            [self._means[pairs[at][0].run_id][2] - self._means[pairs[at][1].run_id][2]
-             for at in matched], axis=1,
-        )  # fmt: skip
-        means = np.array([found.mean for found in single if found is not None])
-        low, high = simultaneous(means, resampled)
-        joint: list[Difference | None] = list(single)
-        for place, at in enumerate(matched):
-            joint[at] = Difference(
-                float(means[place]), float(low[place]), float(high[place]),
-                self._means[pairs[at][0].run_id][3],
-            )  # fmt: skip
-        return joint
+        return self._compared(
+            pairs, lambda means, resampled: simultaneous(means, np.ascontiguousarray(resampled.T))
+        )
+
+    def _compared(
+        self,
+        pairs: Sequence[tuple[Run, Run]],
+        intervals: Callable[[Numbers, Numbers], tuple[Numbers, Numbers]],
+        others: Pairs | None = None,
+    ) -> list[Difference | None]:
+        """Take the differences of those judged on the same instances, their intervals at once."""
+        seconds = (others or self)._means
+        matched = {}
+        for at, (first, second) in enumerate(pairs):
+            one, two = self._means.get(first.run_id), seconds.get(second.run_id)
+            if one is not None and two is not None and one[0] == two[0]:
+                matched[at] = one, two
+        found: list[Difference | None] = [None] * len(pairs)
+        if matched:
+            means = np.array([one[1] - two[1] for one, two in matched.values()])
+            resampled = np.stack([one[2] - two[2] for one, two in matched.values()])
+            ends = zip(means, *intervals(means, resampled), strict=True)
+            for (at, (one, _)), (mean, low, high) in zip(matched.items(), ends, strict=True):
+                found[at] = Difference(float(mean), float(low), float(high), one[3])
+        return found
 
     def interval(self, run: Run) -> tuple[float, float] | None:
         """Return the run's own interval: as logged, else from its decisions."""

@@ -15,6 +15,7 @@ A method that needs a look of its own gets a line in ``_FIXED``, a family one in
 from __future__ import annotations
 
 import colorsys
+import functools
 import math
 import zlib
 from collections.abc import Sequence
@@ -49,11 +50,11 @@ _FIXED = {
     "spo": Style("SPO+", "#D55E00", "^"),
     "qptl": Style("QPTL", "#AA3377", "s"),
     "dgl-auto": Style("DGL-auto", "#7A5BD0", "*"),
-    "fenchel-young": Style("Fenchel–Young", "#8C6D00", "p"),
+    "fenchel-young": Style("Fenchel–Young", "#B83DF5", "p"),
     "spo-smoothed": Style("SPO+ smoothed", "#B5445A", "<"),
     "spo-cached": Style("SPO+ cached", "#A65628", ">"),
     "lodl": Style("LODL", "#3F7D20", "H"),
-    "lava": Style("LAVA", "#66788A", "d"),
+    "lava": Style("LAVA", "#6E1C1C", "d"),
 }
 _DGL_STOPS = (
     (0.0, (0x0A, 0x2A, 0x78)),
@@ -101,6 +102,7 @@ PHASE_COLOURS = {
 solver's; darker along the stack, for greyscale."""
 
 
+@functools.cache
 def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
@@ -145,7 +147,8 @@ def on_dark(colour: str) -> str:
     if saturation < 0.25 or lightness > 0.8:
         lightness, saturation = 1 - 0.88 * lightness, 0.6 * saturation
     else:
-        lightness = 0.56 + 0.3 * lightness
+        # Steeply enough that the shades of a family stay apart.
+        lightness = 0.5 + 0.55 * min(lightness, 0.45)
     mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
     return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
 

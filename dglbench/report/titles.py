@@ -48,8 +48,10 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
-def listing(words: list[str]) -> str:
-    """Join words as in a sentence."""
+def listing(words: list[str], most: int | None = None) -> str:
+    """Join words as in a sentence; of more than ``most`` the rest are counted."""
+    if most is not None and len(words) > most + 1:
+        words = [*words[:most], f"{len(words) - most} others"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

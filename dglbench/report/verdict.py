@@ -71,10 +71,10 @@ def _one_setting(report: Report, board: Mapping[str, Sequence[Standing]]) -> str
         )
         if ties:
             be = "is" if len(ties) == 1 else "are"
-            words += f" ({listing(ties)} {be} not distinguishable from it)"
+            words += f" ({listing(ties, most=6)} {be} not distinguishable from it)"
         parts.append(words)
     return f"{'; '.join(parts[:3])}." if parts else "No run has finished."
 
 
 def _names(methods: Sequence[str]) -> str:
-    return listing([style(name).label for name in methods])
+    return listing([style(name).label for name in methods], most=6)

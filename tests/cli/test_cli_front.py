@@ -191,3 +191,14 @@ def test_files_are_opened_when_that_is_asked(monkeypatch, capsys):
     monkeypatch.setattr(report_names.typer, "launch", refuse)
     report_names.open_files(["report.html"])
     assert "report.html could not be opened here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("train", "matching", "--out"), ("report",), ("import",)])
+def test_a_name_that_is_no_text_is_refused_before_anything_is_written(words, cli, tmp_path):
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    told = cli(*words, name)
+    assert told.code == 2
+    assert told.err.startswith("error: ")
+    assert told.err.count("\n") == 1
+    assert "\\xff' is not UTF-8 text" in told.err
+    assert not list(tmp_path.iterdir())

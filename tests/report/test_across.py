@@ -17,7 +17,7 @@ from dglbench.report.pairwise import simultaneous
 from dglbench.report.profiles import Times, anytime_scores, area
 from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
 from dglbench.report.tables import build
-from dglbench.report.titles import seed_words, title, without_seed
+from dglbench.report.titles import listing, seed_words, title, without_seed
 
 
 def regrets(tmp_path, table, methods=("two-stage", "spo", "qptl", "dgl-1")):
@@ -184,6 +184,21 @@ def test_anytime_scores_are_between_best_and_start(report):
     for found in scores.values():
         assert all(-0.05 < score <= 1 + 1e-9 for score in found.values())
         assert found["dgl-1"] < found["qptl"], "sooner at much the same level"
+
+
+def test_the_summary_lists_methods_by_their_mean_rank(report):
+    sheet = build("summary", report)
+    blocks = [[row[1].value for row in rows] for _, rows in sheet.blocks()]
+    assert len(blocks) > 1
+    assert all(methods == blocks[0] for methods in blocks)
+    ranks = [row[2].value for row in sheet.rows[: len(blocks[0])]]
+    assert ranks == sorted(ranks)
+
+
+def test_of_many_names_the_rest_are_counted():
+    names = [f"m{n}" for n in range(9)]
+    assert listing(names, most=6) == "m0, m1, m2, m3, m4, m5 and 3 others"
+    assert listing(names[:7], most=6) == "m0, m1, m2, m3, m4, m5 and m6"
 
 
 def test_geometric_means():

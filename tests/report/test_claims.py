@@ -305,6 +305,19 @@ def test_the_rule_of_judgement(outcomes, share, verdict):
     assert _judge(claim, findings).verdict == verdict
 
 
+def test_what_was_not_run_in_many_settings_is_told_once():
+    claim = read_claims()[0]
+    absent = [Finding(f"matching-{n}", "absent", "QPTL was not run") for n in (10, 20, 30)]
+    other = Finding("knapsack-24", "absent", "SPO+ was not run")
+    item = _judge(claim, [*absent[:1], other, Finding("top-k-50", "holds", "3×"), *absent[1:]])
+    assert [(found.setting, found.text) for found in item.shown] == [
+        ("top-k-50", "3×"),
+        ("3 settings", "QPTL was not run"),
+        ("knapsack-24", "SPO+ was not run"),
+    ]
+    assert len(item.document()["findings"]) == 5, "a file of findings has them one by one"
+
+
 def test_a_users_claims_are_added_and_replace(tmp_path, as_in_the_paper):
     file = tmp_path / "mine.toml"
     file.write_text(

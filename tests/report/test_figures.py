@@ -1,5 +1,6 @@
 """What is drawn equals what the logs say; every figure draws, or says what it lacks."""
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -12,8 +13,10 @@ from make_logs import make_folder, make_run
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.figures import FIGURES, find, save, time_vs_regret
-from dglbench.report.figures.base import percent, seconds
+from dglbench.report.figures.base import lines, percent, seconds
+from dglbench.report.figures.curve_panels import _panel_height
 from dglbench.report.figures.layout import Layout, parse_width
+from dglbench.report.figures.ranks import _ticks
 from dglbench.report.figures.seed_band import held
 from dglbench.report.profiles import times_to_target
 from dglbench.runs.schemas import PHASES
@@ -55,6 +58,47 @@ def degrees(tmp_path_factory):
     return folder
 
 
+@dataclass(frozen=True)
+class Formed:
+    lr: float = 0.01
+    form: str = "plain"
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    """The dual-guided loss in its three forms, plain and adjusted with two rates each."""
+    folder = tmp_path_factory.mktemp("forms")
+    for seed in (1, 2):
+        make_folder(folder, ["spo", "rdgl-newton", "rdgl-5"], [("matching", 5, seed)], epochs=3)
+        for number, (form, lr) in enumerate(itertools.product(("plain", "adjusted"), (0.1, 1.0))):
+            for method in ("dgl-none", "dgl-5"):
+                options, worse = Formed(lr, form), 1 + number / 10
+                make_run(folder, method, "matching", 5, seed, epochs=3, options=options,
+                         regret_factor=worse)  # fmt: skip
+    return folder
+
+
+def test_every_form_and_refresh_shows_its_best_run_by_validation(forms):
+    report = load(forms)
+    frame = FIGURES["forms"].data(report)
+    assert set(frame.select("form", "refresh").iter_rows()) == {
+        *itertools.product(("plain", "adjusted"), ("none", "5")),
+        *itertools.product(("reactive",), ("newton", "5")),
+    }
+    assert len(frame) == 2 * 6
+    runs = {run.run_id: run for run in report.done}
+    for row in frame.iter_rows(named=True):
+        run = runs[row["run_id"]]
+        assert row["test_regret"] == run.test_regret
+        rivals = [
+            other.val_regret
+            for other in report.done
+            if (other.unit.key, other.method, other.options.get("form"))
+            == (run.unit.key, run.method, run.options.get("form"))
+        ]
+        assert run.val_regret == min(rivals)
+
+
 def test_boxes_hold_the_pooled_regret_of_every_chosen_run(degrees):
     report = load(degrees)
     frame = FIGURES["by-degree"].data(report)
@@ -67,9 +111,9 @@ def test_boxes_hold_the_pooled_regret_of_every_chosen_run(degrees):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_draws_without_a_warning(report, sizes, degrees, tmp_path, name, capfd):
+def test_every_figure_draws_without_a_warning(report, sizes, degrees, forms, tmp_path, name, capfd):
     target = tmp_path / f"{name}.png"
-    special = {"scaling": sizes, "by-degree": degrees}
+    special = {"scaling": sizes, "by-degree": degrees, "forms": forms}
     save(name, load(special[name]) if name in special else report, target)
     assert target.read_bytes().startswith(b"\x89PNG")
     assert capfd.readouterr() == ("", "")
@@ -299,6 +343,7 @@ def test_a_bound_that_says_nothing_is_refused_in_a_sentence(tmp_path):
     [
         ("per-seed", ["spo"], r"at least two data seeds; `dglbench sweep"),
         ("by-degree", ["spo"], r"at least two degrees.*`dglbench sweep --preset shortest-path"),
+        ("forms", ["dgl-5"], r"two forms .*`dglbench sweep --methods dgl-5,rdgl-5"),
         ("complexity", ["spo"], r"needs a two-stage run .*`dglbench sweep"),
         ("scaling", ["spo"], r"at least three sizes.*`dglbench sweep"),
         ("dual-health", ["spo"], r"run of a dgl method; `dglbench train"),
@@ -353,8 +398,9 @@ def test_numbers_are_written_for_people():
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "scaling"])
-def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, tmp_path, name):
-    report = load(degrees) if name == "by-degree" else report
+def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, forms, tmp_path, name):
+    special = {"by-degree": degrees, "forms": forms}
+    report = load(special[name]) if name in special else report
     save(name, report, tmp_path / "figure.pdf", "pdf")
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     for words, inches in (("column", 3.4), ("text", 7.0)):
@@ -365,6 +411,27 @@ def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, tmp_path,
         ).groups()
         assert float(width) == pytest.approx(72 * inches, abs=1)
         assert float(height) > 100
+
+
+def test_panels_shrink_before_a_figure_outgrows_the_page():
+    six = _panel_height(6, 1.0, Layout(3.4))
+    assert 6 * (six + 0.12) + 1.0 == pytest.approx(9.0), "six panels in a column fill the page"
+    assert _panel_height(2, 1.0, Layout(3.4)) == _panel_height(6, 1.0, Layout()) == 1.85
+    assert _panel_height(12, 1.0, Layout(3.4)) == 1.15, "and no lower than can be read"
+
+
+def test_notes_are_broken_before_the_figure_ends_and_not_within_a_number():
+    note = "above the panel: Two-stage 15.0 % in matching-10, seed 1; Two-stage 20.5 % in seed 3"
+    broken = lines([note], 3.4)
+    assert max(map(len, broken)) <= 60
+    assert not any(line.startswith(("%", "stage")) for line in broken)
+    assert " ".join(broken).replace("\u00a0", " ") == note
+
+
+def test_ranks_on_a_short_axis_stand_apart():
+    assert _ticks(8, 3.0) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert _ticks(28, 0.6) == [1, 20]
+    assert _ticks(28, 4.0) == [1, 2, *range(4, 29, 2)]
 
 
 def test_a_width_that_is_none_is_told(report):

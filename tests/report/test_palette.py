@@ -13,6 +13,7 @@ from dglbench.report.palette import (
     family,
     is_dgl,
     method_order,
+    on_dark,
     refresh_period,
     style,
 )
@@ -50,6 +51,16 @@ def test_families_are_told_apart_by_every_eye(vision):
     families = ["two-stage", "spo", "qptl", "dgl-none", "dgl-1"]
     seen = {name: lab(VISION[vision] @ linear(style(name).colour)) for name in families}
     for one, other in itertools.combinations(families, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
+
+
+@pytest.mark.parametrize("shown", [str, on_dark], ids=["light", "dark"])
+def test_every_built_in_family_has_a_colour_of_its_own(shown):
+    """With many methods the best of each family stand beside each other."""
+    ours = ["two-stage", "spo", "qptl", "dgl-1", "dgl-none", "rdgl-1", "rdgl-none", "lodl", "lava",
+            "fenchel-young", "pyepo-spo"]  # fmt: skip
+    seen = {name: lab(linear(shown(style(name).colour))) for name in ours}
+    for one, other in itertools.combinations(ours, 2):
         assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
 
 

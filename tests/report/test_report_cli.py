@@ -93,6 +93,16 @@ def test_figures_and_tables_in_one_go(folder, tmp_path, capfd):
     assert document["figures"] == {"time-split": str(tmp_path / "time-split.svg")}
 
 
+def test_a_figure_in_several_formats_at_once(folder, tmp_path, capfd):
+    words = ["--figure", "time-split", "--format", "pdf", "--format", "svg", "--out", tmp_path]
+    assert report(folder, *words, "--json") == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["time-split.pdf", "time-split.svg"]
+    document = json.loads(capfd.readouterr().out)
+    assert document["figures"] == {"time-split": str(tmp_path / "time-split.pdf")}
+    assert report(folder, "--table", "runs", "--format", "md", "--format", "tex") == 2
+    assert "one --format at a time, got md and tex" in capfd.readouterr().err
+
+
 def test_figures_go_to_a_folder_of_that_name_by_default(folder, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert report(folder, "--figure", "pipelines") == 0

@@ -142,6 +142,16 @@ def test_runs_judged_on_other_instances_are_not_paired(tmp_path):
     assert "different instances" in sheet.notes[-1]
 
 
+def test_a_baseline_that_was_not_run_has_no_column_to_read(tmp_path):
+    for method in ("spo", "dgl-1"):
+        make_run(tmp_path, method)
+    sheet = build("leaderboard", load(tmp_path))
+    shown = [sheet.columns[at].title for at in sheet.shown]
+    assert "vs SPO+" in shown
+    assert "vs QPTL" not in shown
+    assert "speedup_qptl" in sheet.records()[0], "files keep their columns"
+
+
 def test_the_leaderboard_marks_what_cannot_be_told_from_the_best(tmp_path):
     values = np.random.default_rng(1).uniform(0, 0.2, 200)
     for method, shift in (("dgl-1", 0.0), ("spo", 1e-5), ("two-stage", 0.3)):
@@ -219,12 +229,14 @@ def test_selected_stands_beside_the_paper(tmp_path):
     for lr in (0.05, 0.1):
         make_run(tmp_path, "dgl-1", options=Options(lr=lr, tau=0.5), regret_factor=1 + lr)
     make_run(tmp_path, "dgl-20")
+    make_run(tmp_path, "rdgl-auto")
     make_run(tmp_path, "spo", task="foreign")
     records = {record["method"]: record for record in build("selected", load(tmp_path)).records()}
     one = records["dgl-1"]
     assert (one["lr"], one["tau"], one["configurations"]) == (0.05, 0.5, 2)
     assert (one["paper_lr"], one["paper_alpha"], one["paper_tau"]) == (0.01, 0.6, 1.0)
     assert records["dgl-20"]["paper_lr"] is None, "the paper's table has no DGL-20"
+    assert records["rdgl-auto"]["paper_lr"] is None, "nor RDGL: those are dglbench's own"
     assert records["spo"]["paper_lr"] is None, "an unknown task has no paper"
 
 

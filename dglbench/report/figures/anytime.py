@@ -45,11 +45,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         part.with_columns(name=pl.col("method").replace_strict(names)) for part in (frame, means)
     )
     table, middle = (to_table(part, name=names.values()) for part in (frame, means))
+    # A method that was for a while below the lowest final regret can score less than 0.
+    low = min(0.0, float(table["score"].min()) * 1.02)
     return (
         p9.ggplot(table, p9.aes("score", "name", color="method"))
         + p9.geom_point(size=1.1, alpha=0.4, stroke=0)
         + p9.geom_point(p9.aes(shape="method"), middle, size=2.4, stroke=0.3)
-        + p9.scale_x_continuous(limits=(0, 1.02), breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0, 0))
+        + p9.scale_x_continuous(limits=(low, 1.02), breaks=[0, 0.25, 0.5, 0.75, 1], expand=(0, 0))
         + method_scales(table["method"])
         + p9.labs(x="anytime score (0 best at once, 1 warm start)", y="")
         + look(

@@ -7,6 +7,7 @@ points, and a figure grows with its panels instead of squeezing them.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = [
     "legend_in",
     "legend_lines",
     "legend_rows",
+    "lines",
     "log_breaks",
     "look",
     "method_scales",
@@ -190,6 +192,13 @@ def legend_rows(methods: Iterable[str], width: float) -> Any:
     rows = legend_lines(methods, width)
     # One object for both would lose the colours: a guide keeps what it was trained with.
     return p9.guides(color=p9.guide_legend(nrow=rows), shape=p9.guide_legend(nrow=rows))
+
+
+def lines(notes: Iterable[str], width: float) -> list[str]:
+    """Break notes below a figure of this many inches; they begin under the panels' left edge."""
+    letters = int(20.5 * (width - 0.45))
+    whole = (note.replace(" %", "\u00a0%") for note in notes)
+    return [line for note in whole for line in textwrap.wrap(note, letters, break_on_hyphens=False)]
 
 
 def wrap(characters: int) -> Callable[[str], str]:

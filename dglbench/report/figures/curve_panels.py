@@ -10,7 +10,6 @@ the final levels with their intervals, one beside the other.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ import polars as pl
 from dglbench.report.figures.base import (
     MUTED,
     legend_lines,
+    lines,
     log_breaks,
     look,
     method_scales,
@@ -43,7 +43,9 @@ from dglbench.report.palette import method_order, style
 
 __all__ = ["draw_curves"]
 
-_PANEL_HEIGHT_IN = 1.85
+_PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 1.85, 1.15
+_PAGE_IN = 9.0
+"""What a page of a paper has in height."""
 _SLOT_IN = 0.08
 """Room for one method's final level at the right of a panel."""
 # Line type, width and alpha.
@@ -118,11 +120,7 @@ def draw_curves(
                         size=1.2, stroke=0.3)
     )  # fmt: skip
     labs = {"x": x_title, "y": "test relative regret"}
-    written = [
-        line
-        for note in (*notes, *_above(frame, panels, intervals))
-        for line in textwrap.wrap(note, int(21 * width))
-    ]
+    written = lines((*notes, *_above(frame, panels, intervals)), width)
     if written:
         labs["caption"] = "\n".join(written)
     zero = floor if x == "solves" else None
@@ -150,10 +148,18 @@ def draw_curves(
         + p9.labs(**labs)
         + look(
             width,
-            (_PANEL_HEIGHT_IN + 0.12) * rows + below_in,
+            (_panel_height(rows, below_in, layout) + 0.12) * rows + below_in,
             legend_box="vertical", legend_box_margin=0, legend_key_width=16,
         )
     )  # fmt: skip
+
+
+def _panel_height(rows: int, below_in: float, layout: Layout) -> float:
+    """Return a panel's height: on paper less than usual, where a page would not hold them all."""
+    if layout.width is None:
+        return _PANEL_HEIGHT_IN
+    fitting = (_PAGE_IN - below_in) / rows - 0.12
+    return min(_PANEL_HEIGHT_IN, max(_LEAST_HEIGHT_IN, fitting))
 
 
 def _above(frame: pl.DataFrame, panels: list[str], intervals: Mapping[str, Interval]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from dglbench.report.figures.base import (
     Figure,
     legend_in,
     legend_rows,
+    lines,
     look,
     method_scales,
     number,
@@ -81,7 +81,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + method_scales(table["method"], legend=True)
         + legend_rows(methods, width)
         + p9.labs(x="times the quickest method's time", y="settings within 5 % of the best",
-                  caption=note and textwrap.fill(note, int(18 * width)))
+                  caption=note and "\n".join(lines([note], width)))
         + look(width, 2.3 + legend_in(methods, width) + (0.25 if note else 0))
     )  # fmt: skip
 

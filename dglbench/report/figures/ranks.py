@@ -42,9 +42,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     half = math.ceil(count / 2)
     bars = [(found.rank(first), found.rank(last)) for first, last in found.cliques]
     span = count - 1
-    # Names stand beside the axis, with their mean rank: this many inches at each side.
-    longest = max(len(style(method).label) for method in found.methods)
-    side_in = 0.42 + 0.06 * (max(longest, 7) + (count >= 10))  # a rank from ten has a digit more
+    # Names stand beside the axis, with their mean rank: this many inches at each side, of which
+    # the stems take what `room` says below.
+    labels = [
+        f"{style(method).label}  {rank:.2f}"
+        for method, rank in zip(found.methods, found.mean_ranks, strict=True)
+    ]
+    side_in = max(map(_inches, labels)) * 1.2 / (1.2 - 0.12 - 0.06) + 0.04
     width = layout.width or max(layout.inches(1), 2 * side_in + 0.09 * count)
     room = span * side_in / (width - 2 * side_in - 0.1) / 1.2
     below = 0.1 + _BAR * len(bars)
@@ -64,7 +68,8 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     texts = pl.DataFrame(names)
     colours = {method: style(method).colour for method in found.methods}
     deepest = -(below + _ROW * (half + 0.3))
-    ticks = pl.DataFrame({"x": [float(rank) for rank in _ticks(count)]}).to_pandas()
+    named = _ticks(count, width - 2 * side_in)
+    ticks = pl.DataFrame({"x": [float(rank) for rank in named]}).to_pandas()
     plot = (
         p9.ggplot()
         + p9.annotate("segment", x=1, xend=count, y=0, yend=0, color=INK, size=0.5)
@@ -104,9 +109,19 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     )  # fmt: skip
 
 
-def _ticks(count: int) -> list[int]:
-    """Return ranks to name on the axis: all, or few enough not to run into each other."""
-    step = next(step for step in (1, 2, 5, 10, 20, 50) if count / step <= 12 or step == 50)
+def _inches(label: str) -> float:
+    """Return how long a name is when it is set."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family="DejaVu Sans")
+    return float(TextPath((0, 0), label, size=TEXT_PT, prop=font).get_extents().width) / 72
+
+
+def _ticks(count: int, axis_in: float) -> list[int]:
+    """Return ranks to name on an axis of so many inches: all, or few enough to stand apart."""
+    most = max(1.0, axis_in / 0.22)
+    step = next(step for step in (1, 2, 5, 10, 20, 50, count) if count / step <= most)
     return [1, *(rank for rank in range(step, count + 1, step) if rank > 1)]
 
 

@@ -14,6 +14,7 @@ from dglbench.report.figures.base import (
     SMALL_PT,
     Figure,
     clock_note,
+    lines,
     look,
     percent,
     seconds,
@@ -73,7 +74,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
     )
     width = layout.inches(columns, 2.5)
-    notes = [BEST_ONLY] * is_crowded(report, layout) + ([note] if note else [])
+    notes = lines([BEST_ONLY] * is_crowded(report, layout) + ([note] if note else []), width)
     return (
         p9.ggplot(table, p9.aes("name", "share", fill="phase"))
         + p9.geom_col(width=0.72, color="white", size=0.25)
