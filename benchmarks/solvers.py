@@ -72,6 +72,8 @@ class Bar:
     slow: str
     fast: str
     at_least: float
+    asked: str | None = None
+    """What the slow one is asked, if not the same: OR-Tools has duals of paths without GLOP."""
 
 
 BARS = (
@@ -79,7 +81,7 @@ BARS = (
     Bar("matching-50", "duals", "ortools", "batched", 4.0),
     Bar("knapsack-48", "duals", "ortools", "batched", 10.0),
     Bar("path-5x5", "relax", "ortools", "batched", 50.0),
-    Bar("path-5x5", "duals", "ortools", "batched", 50.0),
+    Bar("path-5x5", "duals", "ortools", "batched", 50.0, asked="relax"),  # GLOP
     Bar("path-5x5", "decide", "ortools", "batched", 10.0),  # OR-Tools' min-cost flow
     Bar("top-5-of-50", "relax", "ortools", "batched", 50.0),
     Bar("top-5-of-50", "duals", "ortools", "batched", 50.0),
@@ -245,11 +247,10 @@ def measure(setting: Setting, question: str, turns: int) -> Timing:
     )
 
 
-def ratio(timing: Timing, slow: str, fast: str) -> float | None:
-    times = asdict(timing)
-    if times[f"{fast}_us"] is None:
-        return None
-    return float(times[f"{slow}_us"] / times[f"{fast}_us"])
+def ratio(timing: Timing, slow: str, fast: str, asked: Timing | None = None) -> float | None:
+    """How many times faster; ``asked`` has the slow one's time if it was asked something else."""
+    ours = asdict(timing)[f"{fast}_us"]
+    return None if ours is None else float(asdict(asked or timing)[f"{slow}_us"] / ours)
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -307,7 +308,8 @@ def main() -> int:
             "knapsack-200": partial(knapsack, 200, 50),
             "path-15x15": partial(path, 15, 50),
         }
-    console = Console()
+    # In a file the numbers would be cut at 80 characters.
+    console = Console() if sys.stdout.isatty() else Console(width=120)
     timings = []
     for name, make in makers.items():
         if options.only in name:
@@ -320,11 +322,14 @@ def main() -> int:
     for bar in BARS:
         if (bar.setting, bar.question) not in found:
             continue
-        reached = ratio(found[bar.setting, bar.question], bar.slow, bar.fast) or 0.0
+        asked = found[bar.setting, bar.asked or bar.question]
+        timing = found[bar.setting, bar.question]
+        reached = ratio(timing, bar.slow, bar.fast, asked) or 0.0
         verdicts.append({**asdict(bar), "reached": reached, "met": reached >= bar.at_least})
+        slow = f"{bar.slow} at {bar.asked}" if bar.asked else bar.slow
         console.print(
             f"{'met   ' if reached >= bar.at_least else 'MISSED'} {bar.setting} {bar.question}: "
-            f"{bar.fast} {reached:.1f}× faster than {bar.slow} (bar {bar.at_least:g}×)"
+            f"{bar.fast} {reached:.1f}× faster than {slow} (bar {bar.at_least:g}×)"
         )
     if options.json:
         document = {"timings": [asdict(timing) for timing in timings], "bars": verdicts}

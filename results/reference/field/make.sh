@@ -1,23 +1,46 @@
 #!/bin/sh
-# Tune on data seed 0, side by side, then time the choices alone on seeds 1 to 3.
+# Tune on data seed 0, side by side, then time the choices alone on seeds that tuning never saw.
 # Both resume: give the same command again after whatever stopped it.
 #
 #   results/reference/field/make.sh OUT [PIECE...]
 #
-# PIECE is a TOML file beside this one, without its ending; all of them by default. More options
-# for both sweeps come from TUNE and TIME, such as TUNE="--trials 2 --epochs 2" for a trial run.
+# PIECE is a TOML file beside this one, without its ending; all of them by default. PHASE=tune or
+# PHASE=time does one half. More options for both sweeps come from TUNE and TIME, such as
+# TUNE="--trials 2 --epochs 2" for a trial run.
 set -eu
 here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PIECE...]}
 shift
-[ $# -gt 0 ] || set -- batched ortools families qptl scheduling
+[ $# -gt 0 ] || set -- matching-50 paper-tasks forms-plain forms-adjusted \
+    forms-reactive batched capacities general scheduling families
 dglbench=${DGLBENCH:-dglbench}
-for piece; do
-    # A search that ends with some failed configurations still chooses: go on if it did.
-    $dglbench sweep --config "$here/$piece.toml" --seeds 0 --search optuna --trials 12 \
-        --jobs 2 --out "$out/tuning/$piece" ${TUNE:-} || [ $? -eq 1 ]
-    chosen=$(ls -t "$out/tuning/$piece"/chosen-*.toml | head -n 1)
-    cp "$chosen" "$out/tuning/$piece.toml"
-    $dglbench sweep --config "$out/tuning/$piece.toml" --seeds "${SEEDS:-1-3}" --out "$out/timed/$piece" \
-        ${TIME:-} || [ $? -eq 1 ]
-done
+python=${PYTHON:-python3}
+
+# Every method of a piece gets as many configurations; fewer where one run is dear.
+trials() {
+    case $1 in
+        matching-50 | paper-tasks) echo 12 ;;
+        scheduling) echo 4 ;;
+        *) echo 8 ;;
+    esac
+}
+
+# A sweep that ends with some failed runs says so with exit code 1: go on with the others.
+if [ "${PHASE:-tune}" = tune ]; then
+    for piece; do
+        $dglbench sweep --config "$here/$piece.toml" --seeds 0 --search optuna \
+            --trials "$(trials "$piece")" --jobs 2 --out "$out/tuning/$piece" ${TUNE:-} || [ $? -eq 1 ]
+        cp "$(ls -t "$out/tuning/$piece"/chosen-*.toml | head -n 1)" "$out/tuning/$piece.toml"
+    done
+fi
+if [ "${PHASE:-time}" = time ]; then
+    for piece; do
+        $dglbench sweep --config "$out/tuning/$piece.toml" --seeds "${SEEDS:-10,25,95}" \
+            --out "$out/timed/$piece" ${TIME:-} || [ $? -eq 1 ]
+        case $piece in matching-50 | paper-tasks) ;; *) continue ;; esac
+        # The same method through cvxpylayers, with the same options: it is 50 times too slow to tune.
+        $python "$here/as_qptl.py" "$out/tuning/$piece.toml" > "$out/tuning/qptl-$piece.toml"
+        $dglbench sweep --config "$out/tuning/qptl-$piece.toml" --seeds "${SEEDS:-10,25,95}" \
+            --out "$out/timed/$piece" ${TIME:-} || [ $? -eq 1 ]
+    done
+fi
