@@ -13,12 +13,17 @@ import contextlib
 import functools
 import hashlib
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from dglbench.runs.provenance import LIBRARIES
 
-__all__ = ["closure", "source_hash"]
+__all__ = ["closure", "one_parser", "source_hash"]
+
+one_parser = threading.RLock()
+"""Held by who parses, or imports what parses as torch does: CPython 3.11 mistakes two threads that
+parse at once for an error of its own ("AST constructor recursion depth mismatch")."""
 
 _OURS = ("dglbench", "dglbench_tasks")
 # They offer names, and compute nothing: following them would tie every run to every module.
@@ -80,13 +85,12 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
 
 
 def _parsed(path: Path) -> ast.AST:
-    """Parse a file; again if another thread was parsing too, which CPython 3.11 mistakes for an
-    error of its own ("AST constructor recursion depth mismatch").
-    """
-    for _ in range(9):
-        with contextlib.suppress(SystemError):
-            return ast.parse(path.read_bytes())
-    return ast.parse(path.read_bytes())
+    """Parse a file; again if a thread that does not know of the lock was parsing too."""
+    with one_parser:
+        for _ in range(9):
+            with contextlib.suppress(SystemError):
+                return ast.parse(path.read_bytes())
+        return ast.parse(path.read_bytes())
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

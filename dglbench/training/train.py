@@ -21,6 +21,7 @@ from typing import Literal
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.runs.source import one_parser
 from dglbench.task import Dataset
 from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator
@@ -141,7 +142,8 @@ def train(
 @functools.cache
 def warm_process() -> None:
     """Pay for what torch imports at its first step (seconds), before any clock or time limit."""
-    import torch
+    with one_parser:
+        import torch
 
     weight = torch.nn.Parameter(torch.zeros(1))
     optimiser = torch.optim.Adam([weight], fused=True)
