@@ -66,4 +66,5 @@ def test_it_stays_small_and_holds_no_data_of_others():
         ".png",
         ".txt",
         ".sh",
+        ".py",
     }

@@ -225,9 +225,10 @@ def test_files_of_the_first_format_are_still_read(task):
     path = Path(__file__).parent / "files" / f"format-1-{task}.parquet"
     dataset = read_dataset(path)
     fresh = find_task(task).generate(dataset.spec.settings, dataset.spec.seed)
-    assert np.array_equal(dataset.labels, fresh.labels)
-    assert np.array_equal(dataset.features, fresh.features)
-    assert stored_digest(path) == dataset_digest(fresh, version=1)
+    # Another processor's exp and power may end in another bit than the one that wrote the file.
+    np.testing.assert_allclose(dataset.labels, fresh.labels, rtol=1e-12)
+    np.testing.assert_allclose(dataset.features, fresh.features, rtol=1e-12)
+    assert stored_digest(path) == dataset_digest(dataset, version=1)
 
 
 COHORTS = '''

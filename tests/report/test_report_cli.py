@@ -29,7 +29,7 @@ def report(*words: object) -> int:
 def test_without_options_it_shows_the_leaderboard_and_what_else_there_is(folder, capfd):
     assert report(folder) == 0
     shown = capfd.readouterr()
-    for name in ("Two-stage", "SPO+", "DGL-1", "vs QPTL"):
+    for name in ("Two-stage", "SPO+", "DGL-1", "vs SPO+"):
         assert name in shown.out
     assert "no result: matching-10, QPTL: timeout (limit of 3 s)" in shown.err
     assert "--html" in shown.err

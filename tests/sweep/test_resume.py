@@ -172,7 +172,7 @@ def test_fail_fast_stops_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def broken(self: Any, batch: Any) -> Any:
         raise RuntimeError("broken for now")
 
-    monkeypatch.setattr(SpoPlus, "loss", broken)
+    monkeypatch.setattr(SpoPlus, "loss_and_gradient", broken)
     outcome = run_sweep(tiny_plan(tmp_path, **ONE), Silent(), fail_fast=True)
     assert outcome.counts == {"done": 1, "failed": 1}
     assert outcome.stopped_early
