@@ -19,7 +19,8 @@ python=${PYTHON:-python3}
 # Every method of a piece gets as many configurations; fewer where one run is dear.
 trials() {
     case $1 in
-        matching-50 | paper-tasks) echo 12 ;;
+        matching-50 | paper-tasks) echo 24 ;;
+        forms-* | batched) echo 16 ;;
         scheduling) echo 4 ;;
         *) echo 8 ;;
     esac
