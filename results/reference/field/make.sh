@@ -1,12 +1,12 @@
 #!/bin/sh
-# Tune on data seed 0, side by side, then time the choices alone on seeds that tuning never saw.
-# Both resume: give the same command again after whatever stopped it.
+# Tune on data seed 0, side by side, time the choices alone on seeds that tuning never saw, and draw
+# the tables and figures. All resume: give the same command again after whatever stopped it.
 #
 #   results/reference/field/make.sh OUT [PIECE...]
 #
-# PIECE is a TOML file beside this one, without its ending; all of them by default. PHASE=tune or
-# PHASE=time does one half. More options for both sweeps come from TUNE and TIME, such as
-# TUNE="--trials 2 --epochs 2" for a trial run.
+# PIECE is a TOML file beside this one, without its ending; all of them by default. PHASE=tune,
+# PHASE=time or PHASE=draw does one part. More options for both sweeps come from TUNE and TIME, such
+# as TUNE="--trials 2 --epochs 2" for a trial run.
 set -eu
 here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PIECE...]}
@@ -34,14 +34,38 @@ if [ "${PHASE:-tune}" = tune ]; then
         cp "$(ls -t "$out/tuning/$piece"/chosen-*.toml | head -n 1)" "$out/tuning/$piece.toml"
     done
 fi
+# Whatever answers another question than "which method?" has a folder of its own.
+group() {
+    case $1 in
+        forms-*) echo forms ;;
+        families) echo families ;;
+        *) echo field ;;
+    esac
+}
+
 if [ "${PHASE:-time}" = time ]; then
     for piece; do
+        timed=$out/timed/$(group "$piece")
         $dglbench sweep --config "$out/tuning/$piece.toml" --seeds "${SEEDS:-10,25,95}" \
-            --out "$out/timed/$piece" ${TIME:-} || [ $? -eq 1 ]
+            --out "$timed" ${TIME:-} || [ $? -eq 1 ]
         case $piece in matching-50 | paper-tasks) ;; *) continue ;; esac
         # The same method through cvxpylayers, with the same options: it is 50 times too slow to tune.
         $python "$here/as_qptl.py" "$out/tuning/$piece.toml" > "$out/tuning/qptl-$piece.toml"
         $dglbench sweep --config "$out/tuning/qptl-$piece.toml" --seeds "${SEEDS:-10,25,95}" \
-            --out "$out/timed/$piece" ${TIME:-} || [ $? -eq 1 ]
+            --out "$timed" ${TIME:-} || [ $? -eq 1 ]
     done
+fi
+if [ "${PHASE:-draw}" = draw ]; then
+    tables=""
+    for name in summary leaderboard ranks equivalence profile anytime seeds selected budget; do
+        tables="$tables --table $name"
+    done
+    field=$out/timed/field
+    $dglbench report "$field" $tables --format md --out "$out/tables"
+    $dglbench report "$field" --claims > "$out/tables/claims.txt"
+    for figure in time-vs-regret ranks profile anytime time-split; do
+        $dglbench report "$field" --figure $figure --out "$out/figures"
+    done
+    $dglbench report "$out/timed/forms" --figure forms --out "$out/figures"
+    $dglbench report "$out/timed/families" --table leaderboard --format md --out "$out/tables/families"
 fi
