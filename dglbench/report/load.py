@@ -126,7 +126,7 @@ def load(*given: Path, require_done: bool = True) -> Report:
     for path in found.runs:
         try:
             record = read_record(path)
-            problem = damage(path, record)
+            problem = damage(path, record, weights=False)
         except NewerFormatError as error:
             raise ReportError(str(error)) from error
         except RunError as error:

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 RECORD = "run.json"
+WEIGHTS = "weights.pt"
 REQUIRED_TABLES = ("timing", "regret", "decisions")
 """What every finished run has; the others depend on the method."""
 
@@ -90,10 +91,12 @@ def read_record(folder: Path) -> RunRecord:
         raise RunError(_brief(error)) from error
 
 
-def damage(folder: Path, record: RunRecord) -> str | None:
+def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | None:
     """Say which file of a run is missing or not as it was written, None if all are whole.
 
-    Format 1 kept no checksums: of its tables only the ends can be looked at.
+    With ``weights=False`` the weights may be left out, as in results that are published: they are
+    most of a run's size and nothing in a report. Format 1 kept no checksums: of its tables only the
+    ends can be looked at.
     """
     found = {entry.name for entry in os.scandir(folder)}
     if record.state == "done":
@@ -102,6 +105,8 @@ def damage(folder: Path, record: RunRecord) -> str | None:
                 return f"it has no {name}.parquet"
     for name, checksum in record.files.items():
         if name not in found:
+            if name == WEIGHTS and not weights:
+                continue
             return f"it has no {name}"
         with contextlib.suppress(OSError):
             if _sha256(f"{folder}/{name}") == checksum:
@@ -155,7 +160,7 @@ def _fill(partial: Path, output: RunOutput) -> None:
             store_schema=False,
         )
     if output.weights is not None:
-        (partial / "weights.pt").write_bytes(output.weights)
+        (partial / WEIGHTS).write_bytes(output.weights)
     files = {path.name: _sha256(path) for path in sorted(partial.iterdir())}
     record = dataclasses.replace(output.record, files=files)
     (partial / RECORD).write_bytes(_sealed(record.document()))

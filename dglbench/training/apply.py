@@ -24,7 +24,7 @@ from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
 from dglbench.problem import Array, Problem
 from dglbench.runs.record import Identity, RunRecord
-from dglbench.runs.store import damage, read_record
+from dglbench.runs.store import WEIGHTS, damage, read_record
 from dglbench.solvers import evaluation_solver
 from dglbench.task import Dataset, Task, TaskSpec
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedPredictor", "load_predictor"]
 
-_WEIGHTS = "weights.pt"
 _PLACES = ("data", ".")
 """Where a run's dataset file is looked for, by its content, from here and from the results."""
 
@@ -103,7 +102,7 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
     trained_on = _dataset(identity, task, folder, dataset)
     network = build_predictor(task, trained_on)
     try:
-        network.load_state_dict(torch.load(folder / _WEIGHTS, weights_only=True))
+        network.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
     except (RuntimeError, OSError, ValueError, KeyError) as error:
         raise RunError(
             f"the weights of {folder} do not fit the predictor of task {identity.task} as it is "
@@ -115,7 +114,7 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
 def _finished(folder: Path) -> RunRecord:
     try:
         record = read_record(folder)
-        problem = damage(folder, record)
+        problem = damage(folder, record, weights=False)
     except (RunError, OSError) as error:
         raise RunError(
             f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
@@ -123,7 +122,7 @@ def _finished(folder: Path) -> RunRecord:
         ) from error
     if problem:
         raise RunError(f"{folder} cannot be used: {problem}; train it again.")
-    if not (folder / _WEIGHTS).is_file():
+    if not (folder / WEIGHTS).is_file():
         raise RunError(
             f"{folder} has no weights: the run ended as {record.state}, or they were not kept; "
             "train it again with dglbench train --like."

@@ -12,7 +12,7 @@ from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_task, offer_task
 from dglbench.runs.record import RunOutput, RunRecord, Selected
 from dglbench.runs.schemas import TABLES
-from dglbench.runs.store import read_record
+from dglbench.runs.store import WEIGHTS, read_record
 from dglbench.runs.tables import read_tables
 from dglbench.task import Dataset, Task
 from dglbench.training.evaluation import load_data
@@ -146,6 +146,6 @@ def _from_folder(folder: Path, dataset: Dataset) -> TrainedRun:
         for name in TABLES
         if (folder / f"{name}.parquet").is_file()
     }
-    weights = folder / "weights.pt"
+    weights = folder / WEIGHTS
     kept = weights.read_bytes() if weights.is_file() else None
     return TrainedRun(read_record(folder), tables, kept, dataset, folder)

@@ -175,6 +175,8 @@ def test_a_flipped_bit_in_any_file_is_found_and_named(tmp_path):
             assert file.name in item.reason
             file.write_bytes(whole)
     assert load(tmp_path).unreadable == []
+    (folder / "weights.pt").unlink()
+    assert load(tmp_path).unreadable == [], "results are published without weights"
 
 
 def test_regrets_made_with_other_libraries_are_marked_and_seconds_not_ranked(tmp_path):
