@@ -24,7 +24,7 @@ from dglbench.streams import stream
 __all__ = ["Finding", "Outcome", "build_world", "built_once", "judge", "run_case"]
 
 TIMEOUT_S = 120
-REFERENCE = Path(__file__).parent.parent / "results/reference/tuned/runs"
+REFERENCE = Path(__file__).parent.parent / "results/reference/paper/runs"
 
 SETTINGS = """\
 methods = ["two-stage", "dgl-1"]

@@ -12,14 +12,14 @@ here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PIECE...]}
 shift
 [ $# -gt 0 ] || set -- matching-50 paper-tasks forms-plain forms-adjusted \
-    forms-reactive batched capacities general scheduling families
+    forms-reactive batched pyepo-pg capacities general scheduling families
 dglbench=${DGLBENCH:-dglbench}
 python=${PYTHON:-python3}
 
 # Every method of a piece gets as many configurations; fewer where one run is dear.
 trials() {
     case $1 in
-        matching-50 | paper-tasks) echo 24 ;;
+        matching-50 | paper-tasks | pyepo-pg) echo 24 ;;
         forms-* | batched) echo 16 ;;
         scheduling) echo 4 ;;
         *) echo 8 ;;
