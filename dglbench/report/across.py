@@ -1,8 +1,8 @@
 """Methods × settings as one block of numbers: what every comparison across settings starts from.
 
-A block design needs every method in every setting. A method without a result in
-more than half of the settings is left out; of the settings those remain in which
-all other methods have one. What is left out is always named.
+A block design needs every method in every setting. Methods that ran in few settings are left out
+as long as that leaves more results to compare: one that is everywhere shall not be judged on three
+settings because another was too slow for the rest. What is left out is always named.
 """
 
 from __future__ import annotations
@@ -52,12 +52,25 @@ class Blocks(NamedTuple):
 
 
 def blocks(report: Report, methods: Sequence[str] | None = None) -> Blocks:
-    """Return the largest part of the report in which nothing is missing."""
+    """Return the largest part of the report in which nothing is missing.
+
+    Methods are left out by how few settings they have; of equally large parts the one with more
+    settings is taken, since tests across settings live on their number.
+    """
     units = [unit for unit in report.units if report.chosen_runs(unit)]
     asked = list(report.methods if methods is None else methods)
     count = {name: sum((unit.key, name) in report.chosen for unit in units) for name in asked}
-    kept = [name for name in asked if 2 * count[name] >= len(units)]
-    full = [unit for unit in units if all((unit.key, name) in report.chosen for name in kept)]
+    parts = []
+    for least in set(count.values()):
+        names = [name for name in asked if count[name] >= least]
+        whole = [u for u in units if all((u.key, name) in report.chosen for name in names)]
+        parts.append((names, whole))
+    # One method alone is no comparison, however many settings it has.
+    kept, full = max(
+        parts,
+        key=lambda part: (len(part[0]) > 1, len(part[0]) * len(part[1]), len(part[1])),
+        default=([], []),
+    )
     left_out = [
         f"{style(name).label} is left out: it has a result in {count[name]} of "
         f"{plural(len(units), 'setting')}."

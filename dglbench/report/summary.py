@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,10 +61,19 @@ def summary(
                 least_is_best=False,
             )
         )
-    blocks = [_block(report, units, board, measure) for measure in measures]
+    # Ranks in a few settings say little beside ranks in all of them.
+    scarce = {
+        method
+        for method in report.methods
+        if 2 * sum((unit.key, method) in report.chosen for unit in units) < len(units)
+    }
+    blocks = [_mark_best(_block(report, units, board, measure), scarce) for measure in measures]
     # By mean rank of regret, in all blocks: with twenty methods that is what one looks for.
     rank = {row[1].value: row[2].value for row in blocks[0]}
-    order = {method: at if isinstance(at, float) else math.inf for method, at in rank.items()}
+    order = {
+        method: (method in scarce, at if isinstance(at, float) else math.inf)
+        for method, at in rank.items()
+    }
     rows = [row for block in blocks for row in sorted(block, key=lambda row: order[row[1].value])]
     notes = _notes(report, units, baseline)
     return Sheet("summary", "Summary", _columns(units), tuple(rows), notes, by="measure")
@@ -77,36 +86,46 @@ def _block(
     measure: _Measure,
 ) -> list[tuple[Cell, ...]]:
     timed = not measure.least_is_best or measure.write is seconds
-    values = np.full((len(units), len(report.methods)), math.nan)
+    shape = (len(units), len(report.methods))
+    values, ranks = np.full(shape, math.nan), np.full(shape, math.nan)
     for at, unit in enumerate(units):
         if timed and not report.comparability(unit).comparable:
             continue
-        for standing in board[unit.label]:
-            value = measure.value(standing)
-            if value is not None:
-                values[at, report.methods.index(standing.run.method)] = value
-    counted = ~np.isnan(values).all(axis=1)
-    ranks = average_ranks(values if measure.least_is_best else -values)
-    # A method that is nowhere in the block has nothing to rank; one that never got there is last.
+        ran = [report.methods.index(standing.run.method) for standing in board[unit.label]]
+        found = np.array([_number(measure.value(standing)) for standing in board[unit.label]])
+        if np.isnan(found).all():
+            continue
+        values[at, ran] = found
+        # Who ran and never got there is last; who did not run here has no place.
+        ranks[at, ran] = average_ranks((found if measure.least_is_best else -found)[None])[0]
+    counted = int((~np.isnan(ranks).all(axis=1)).sum())
     rows = []
     for at, method in enumerate(report.methods):
-        own = values[:, at]
+        own, places = values[:, at], ranks[:, at][~np.isnan(ranks[:, at])]
         known = own[~np.isnan(own)]
         mean = geometric_mean(known.tolist())
         if not known.size:
             overall = (NOTHING, NOTHING)
         else:
-            mean_rank = float(ranks[counted, at].mean())
-            share = "" if known.size == counted.sum() else f" ({known.size} of {counted.sum()})"
-            whole = Cell(measure.write(mean) + share, mean) if math.isfinite(mean) else NOTHING
-            overall = (Cell(f"{mean_rank:.1f}", mean_rank), whole)
-        cells = [
-            _cell(measure, own[i], ranks[i, at] if counted[i] else math.nan)
-            for i in range(len(units))
-        ]
+            mean_rank = float(places.mean())
+            whole = measure.write(mean) + _share(known.size, counted)
+            overall = (
+                Cell(f"{mean_rank:.1f}{_share(places.size, counted)}", mean_rank),
+                Cell(whole, mean) if math.isfinite(mean) else NOTHING,
+            )
+        cells = [_cell(measure, own[i], ranks[i, at]) for i in range(len(units))]
         named = Cell(measure.name, measure.name)
         rows.append((named, Cell(style(method).label, method), *overall, *cells))
-    return _mark_best(rows, measure)
+    return rows
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _share(size: int, of: int) -> str:
+    """Say in how many of the settings, where it is not in all."""
+    return "" if size == of else f" ({size} of {of})"
 
 
 def _cell(measure: _Measure, value: float, rank: float) -> Cell:
@@ -115,13 +134,13 @@ def _cell(measure: _Measure, value: float, rank: float) -> Cell:
     return Cell(f"{measure.write(value)} ({rank:g})", float(value), "best" if rank == 1 else "")
 
 
-def _mark_best(rows: list[tuple[Cell, ...]], measure: _Measure) -> list[tuple[Cell, ...]]:
+def _mark_best(rows: list[tuple[Cell, ...]], scarce: Collection[str]) -> list[tuple[Cell, ...]]:
     """Mark the best mean rank of the block."""
-    known = [row[2].value for row in rows if isinstance(row[2].value, float)]
-    best = min(known, default=None)
+    known = [row[2].value for row in rows if row[1].value not in scarce]
+    best = min((rank for rank in known if isinstance(rank, float)), default=None)
     return [
         (*row[:2], Cell(row[2].text, row[2].value, "best"), *row[3:])
-        if best is not None and row[2].value == best
+        if best is not None and row[2].value == best and row[1].value not in scarce
         else row
         for row in rows
     ]
@@ -142,7 +161,7 @@ def _columns(units: Sequence[Unit]) -> tuple[Column, ...]:
     return (
         Column("measure", "measure", "what the block shows"),
         Column("method", "method", "the method"),
-        Column("mean_rank", "mean rank", "1 is best; never there counts as last", numeric=True),
+        Column("mean_rank", "mean rank", "1 is best; over the settings it ran in", numeric=True),
         Column("mean", "geometric mean", "over the settings with a value", numeric=True),
         *(Column(unit.label, title(unit), unit.label, numeric=True) for unit in units),
     )
@@ -150,9 +169,10 @@ def _columns(units: Sequence[Unit]) -> tuple[Column, ...]:
 
 def _notes(report: Report, units: Sequence[Unit], baseline: str | None) -> tuple[str, ...]:
     notes = [
-        "in brackets: the method's rank in the setting, 1 is best. Mean rank counts a method that "
-        "never got there as last; the geometric mean is over the settings with a value, and says "
-        "how many where some have none.",
+        "in brackets: the method's rank in the setting, 1 is best. The mean rank is over the "
+        "settings the method ran in and counts one that never got there as last; the geometric "
+        "mean is over the settings with a value. Both say how many where some are missing; below "
+        "the others: methods that ran in fewer than half of the settings.",
         f"to best + {_WITHIN}: training seconds until the test regret of the epoch best on "
         f"validation so far was within {_WITHIN} of the lowest in the setting.",
     ]

@@ -122,6 +122,16 @@ def test_what_is_missing_is_left_out_and_named(tmp_path):
     assert any("matching-3" in sentence for sentence in design.left_out)
 
 
+def test_methods_that_are_everywhere_are_not_judged_where_a_slow_one_ran_alone(tmp_path):
+    settings = [("matching", n, 25) for n in (1, 2, 3, 4)]
+    make_folder(tmp_path, ["two-stage", "spo", "dgl-1"], settings, epochs=2)
+    make_folder(tmp_path, ["qptl"], settings[:2], epochs=2)
+    design = blocks(load(tmp_path))
+    assert design.methods == ("two-stage", "spo", "dgl-1"), "3 × 4 results against 4 × 2"
+    assert len(design.units) == 4
+    assert design.left_out == ("QPTL is left out: it has a result in 2 of 4 settings.",)
+
+
 def test_the_bayesian_test_knows_better_alike_and_worse():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.05, 0.2, 12)
@@ -245,6 +255,15 @@ def test_the_summary_counts_ranks_and_leads(tmp_path):
     assert rows[1]["mean"] == pytest.approx(math.sqrt(0.02))
     with pytest.raises(ReportError, match="no result of the baseline 'lodl'; there are two-stage"):
         build("summary", report, "lodl")
+
+
+def test_the_summary_ranks_no_method_where_it_did_not_run(tmp_path):
+    report = regrets(tmp_path, [[0.3, 0.2, 0.1], [0.3, 0.1, 0.9], [0.1, 0.3, 0.9]])
+    kept = {k: run for k, run in report.chosen.items() if run.method != "qptl" or run.unit.n == 1}
+    sheet = build("summary", dataclasses.replace(report, chosen=kept))
+    (rows,) = (rows for name, rows in sheet.blocks() if name == "test regret")
+    found = [(row[1].value, row[2].text, row[2].tone) for row in rows]
+    assert found == [("spo", "1.7", "best"), ("two-stage", "2.0", ""), ("qptl", "1.0 (1 of 3)", "")]
 
 
 def test_the_summarys_leads_are_the_leaderboards(report):
