@@ -3,7 +3,7 @@
     python benchmarks/reference_pace.py            # from results/reference, into the package
     python benchmarks/reference_pace.py --check    # say whether the package's table is theirs
 
-The median over all runs of a setting and method, with OR-Tools on one thread.
+The median over all runs of a setting, solver family and method, on one thread.
 """
 
 from __future__ import annotations
@@ -26,28 +26,30 @@ REFERENCE = ROOT / "results" / "reference"
 
 def table(reference: Path) -> str:
     """Return the table as TOML."""
-    found: dict[tuple[str, int, int], dict[str, list[float]]] = defaultdict(
+    found: dict[tuple[str, int, int, str], dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for folder in (path for runs in sorted(reference.glob("*/runs")) for path in run_folders(runs)):
+    holders = sorted([*reference.glob("*/runs"), *reference.glob("*/timed/*")])
+    for folder in (path for runs in holders for path in run_folders(runs)):
         record = read_record(folder)
         identity, settings = record.identity, record.identity.settings
-        if record.state != "done" or record.summary is None or identity.solver != "ortools":
+        if record.state != "done" or record.summary is None:
             continue
         instances = settings["train"] + settings["val"] + settings["test"]
-        key = (identity.task, settings["n"], instances)
+        key = (identity.task, settings["n"], instances, identity.solver)
         per_epoch = record.status.wall_s / max(record.summary.epochs_run, 1)
         found[key][identity.method].append(per_epoch)
     document = tomlkit.document()
     document.add(tomlkit.comment("Written by benchmarks/reference_pace.py; wall seconds an epoch."))
     entries = tomlkit.aot()
-    for (task, n, instances), methods in sorted(found.items()):
+    for (task, n, instances, solver), methods in sorted(found.items()):
         seconds = {
             method: float(f"{statistics.median(methods[method]):.3g}")
             for method in sorted(methods, key=method_order)
         }
         entry = tomlkit.table()
-        entry.update({"task": task, "n": n, "instances": instances, "seconds": seconds})
+        setting = {"task": task, "n": n, "instances": instances, "solver": solver}
+        entry.update({**setting, "seconds": seconds})
         entries.append(entry)
     document.add("pace", entries)
     return tomlkit.dumps(document)

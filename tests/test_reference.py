@@ -10,54 +10,88 @@ from dglbench.report.tables import build, render
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results" / "reference"
-TABLES = ("summary", "leaderboard", "ranks", "pairwise", "selected")
-
-# The README's rows and columns, by the leaderboard's names.
-SETTINGS = {
-    "matching-10, seed 25": "matching-10, seed 25",
-    "matching-50, seed 25": "matching-50, seed 25",
-    "knapsack-24, SEMO": "knapsack-24, SEMO",
-    "knapsack-48, SEMO, capacity 50 %": "knapsack-48, SEMO, capacity 50 %",
+FIELD = REFERENCE / "field"
+TABLES = {
+    "paper/runs": ("summary", "leaderboard", "ranks", "pairwise", "selected"),
+    "field/timed/field": ("summary", "seeds", "selected", "budget"),
 }
-BASELINES = ("Two-stage", "SPO+", "QPTL")
-QUOTED = re.compile(r"([\d.]+ %)(?: \(([\w-]+)\))?, (.+)")  # 5.17 % (DGL-20), 0.684 s
+CELL = re.compile(r"([\d.]+ %), ([^()]+?)(?: \(([^)]+)\))?")  # 5.17 %, 0.684 s (DGL-20)
 
 
-@pytest.mark.parametrize("sweep", ["tuned", "paper"])
-def test_tables_are_drawn_from_the_runs_beside_them(sweep):
-    report = load(REFERENCE / sweep / "runs")
-    assert len(report.chosen_runs()) == 80, "ten settings, eight methods"
-    for name in TABLES:
-        committed = (REFERENCE / sweep / "tables" / f"{name}.md").read_text("utf-8")
+@pytest.fixture(scope="module", params=TABLES)
+def folder(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def report(folder):
+    return load(REFERENCE / folder)
+
+
+def test_tables_are_drawn_from_the_runs_beside_them(folder, report):
+    tables = REFERENCE / folder.partition("/")[0] / "tables"
+    for name in TABLES[folder]:
+        committed = (tables / f"{name}.md").read_text("utf-8")
         assert render(build(name, report), "md") == committed, name
 
 
-@pytest.mark.parametrize("sweep", ["tuned", "paper"])
-def test_timed_runs_were_made_alone_by_committed_code(sweep):
-    report = load(REFERENCE / sweep / "runs")
+def test_timed_runs_were_made_alone_by_committed_code(report):
     environments = [run.environment for run in report.chosen_runs()]
     assert {(e.threads, e.concurrency, e.git_dirty) for e in environments} == {(1, 1, False)}
     assert len({e.git_revision for e in environments}) == 1
     assert len({e.machine for e in environments}) == 1
 
 
-@pytest.mark.parametrize(("label", "heading"), SETTINGS.items())
-def test_the_readme_quotes_the_leaderboard(label, heading):
+def test_tuning_never_saw_the_data_that_are_reported():
+    timed = load(FIELD / "timed" / "field")
+    assert {run.unit.seed for run in timed.chosen_runs()} == {10, 25, 95}, "tuned on seed 0"
+
+
+def by_setting(file):
+    """{setting: {method: {column: cell}}} of a table by setting in Markdown."""
+    found = {}
+    for part in file.read_text("utf-8").split("### ")[1:]:
+        setting, _, text = part.partition("\n")
+        lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:1] == "|"]
+        header, _, *rows = ([cell.strip() for cell in line] for line in lines)
+        found[setting] = {
+            row[0]: dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)
+        }
+    return found
+
+
+def test_the_readme_quotes_the_means_over_seeds():
     readme = (ROOT / "README.md").read_text("utf-8").replace("**", "")
-    (row,) = (line for line in readme.splitlines() if line.startswith(f"| {label} |"))
-    leaderboard = (REFERENCE / "tuned" / "tables" / "leaderboard.md").read_text("utf-8")
-    board = leaderboard.split(f"### {heading}\n")[1].split("###")[0].splitlines()
-    for column, cell in zip((*BASELINES, None), row.split(" | ")[1:], strict=True):
-        regret, named, seconds = QUOTED.match(cell.strip(" |")).groups()
-        (found,) = (line for line in board if f"| {regret} (" in line and f"| {seconds} |" in line)
-        assert found.startswith(f"| {named or column} ")
-        if column is None:
-            assert found == next(line for line in board if line.startswith("| DGL")), "the best"
+    seeds = by_setting(FIELD / "tables" / "seeds.md")
+    lines = readme.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| setting |"))
+    header = [cell.strip() for cell in lines[start].strip("| ").split(" | ")]
+    quoted = 0
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        setting, *cells = (cell.strip() for cell in line.strip("|").split(" | "))
+        for column, cell in zip(header[1:], cells, strict=True):
+            if cell == "—":
+                continue
+            regret, seconds, named = CELL.fullmatch(cell).groups()
+            row = seeds[setting][named or column]
+            assert (row["mean regret"], row["time (mean)"]) == (regret, seconds), (setting, column)
+            quoted += 1
+    assert quoted >= 40
+
+
+def test_the_readme_quotes_mean_ranks():
+    quoted = re.findall(r"([\w+–-]+) \((\d+\.\d\d)\)", (ROOT / "README.md").read_text("utf-8"))
+    ranks = (FIELD / "tables" / "ranks.md").read_text("utf-8")
+    assert len(quoted) >= 5
+    for method, rank in quoted:
+        assert f"| {method} | {rank} |" in ranks, method
 
 
 def test_it_stays_small_and_holds_no_data_of_others():
     files = [path for path in REFERENCE.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= 10e6
+    assert sum(path.stat().st_size for path in files) <= 25e6
     assert {path.suffix for path in files} <= {
         ".md",
         ".toml",

@@ -81,7 +81,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
     if guessed:
         console.note(
             f"the time of {guessed} runs is estimated from the reference runs, made on another "
-            "machine with OR-Tools: there are none of their kind here to go by."
+            "machine: there are none of their kind here to go by."
         )
     for remark in plan.remarks():
         console.note(remark)

@@ -1,9 +1,9 @@
 """How long a run may take where none has been made yet: from the project's reference runs.
 
-``reference_pace.toml`` holds wall seconds an epoch (evaluation included) by setting and
-method, with OR-Tools on one thread; ``benchmarks/reference_pace.py`` writes it from
-``results/reference``. Other sizes are scaled from the nearest one by the number of
-instances and their size, so the estimate is rough and says the order of magnitude.
+``reference_pace.toml`` holds wall seconds an epoch (evaluation included) by setting, solver family
+and method, on one thread; ``benchmarks/reference_pace.py`` writes it from ``results/reference``.
+Other sizes are scaled from the nearest one by the number of instances and their size, and a family
+without runs takes another's, so the estimate is rough and says the order of magnitude.
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ FILE = "reference_pace.toml"
 
 def reference_seconds(spec: RunSpec) -> float | None:
     """Estimate a run's wall seconds, None for a task or method without reference runs."""
-    task, settings = spec.data.task, spec.data.settings
-    known = [entry for entry in _table() if entry["task"] == task]
+    settings = spec.data.settings
+    known = [
+        (entry, per_epoch)
+        for entry in _table()
+        if entry["task"] == spec.data.task
+        and (per_epoch := _of_method(entry["seconds"], spec.method)) is not None
+    ]
     if not known:
         return None
-    nearest = min(known, key=lambda entry: abs(entry["n"] - settings.n))
-    per_epoch = _of_method(nearest["seconds"], spec.method)
-    if per_epoch is None:
-        return None
+
+    def unlike(pair: tuple[dict[str, Any], float]) -> tuple[bool, int]:
+        return pair[0]["solver"] != spec.solver, abs(pair[0]["n"] - settings.n)
+
+    nearest, per_epoch = min(known, key=unlike)
     instances = settings.train + settings.val + settings.test
     size = settings.n / nearest["n"]
     return float(per_epoch * spec.protocol.epochs * size * instances / nearest["instances"])

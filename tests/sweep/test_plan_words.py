@@ -43,6 +43,9 @@ def test_the_estimate_grows_with_epochs_instances_and_size():
     assert reference_seconds(spec("matching-100")) == pytest.approx(2 * once)
     assert reference_seconds(spec(train=1400)) > once
     assert reference_seconds(spec(method="dgl-6")) == reference_seconds(spec(method="dgl-5"))
+    batched = dataclasses.replace(spec(), solver="batched")
+    assert reference_seconds(batched) < once, "each family from its own runs"
+    assert reference_seconds(spec("shortest-path-5", method="rdgl-newton")) > 0, "or another's"
 
 
 def test_the_shipped_table_is_that_of_the_reference_runs():

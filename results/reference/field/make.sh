@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tune on data seed 0, side by side, time the choices alone on seeds that tuning never saw, and draw
-# the tables and figures. All resume: give the same command again after whatever stopped it.
+# the tables and figures. All resume: give the same command again after whatever stopped it. The
+# pieces same-data* are tuned on the seeds they are timed on, which their files name.
 #
 #   results/reference/field/make.sh OUT [PIECE...]
 #
@@ -12,7 +13,7 @@ here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PIECE...]}
 shift
 [ $# -gt 0 ] || set -- matching-50 paper-tasks forms-plain forms-adjusted \
-    forms-reactive batched pyepo-pg capacities general scheduling families
+    forms-reactive batched pyepo-pg capacities general scheduling families same-data-50 same-data
 dglbench=${DGLBENCH:-dglbench}
 python=${PYTHON:-python3}
 
@@ -20,16 +21,21 @@ python=${PYTHON:-python3}
 trials() {
     case $1 in
         matching-50 | paper-tasks | pyepo-pg) echo 24 ;;
-        forms-* | batched) echo 16 ;;
+        forms-* | batched | same-data*) echo 16 ;;
         scheduling) echo 4 ;;
         *) echo 8 ;;
     esac
 }
 
+# The data seeds of a phase: what a file names itself is not given again.
+seeds() {
+    case $1 in same-data*) ;; *) echo "--seeds $2" ;; esac
+}
+
 # A sweep that ends with some failed runs says so with exit code 1: go on with the others.
 if [ "${PHASE:-tune}" = tune ]; then
     for piece; do
-        $dglbench sweep --config "$here/$piece.toml" --seeds 0 --search optuna \
+        $dglbench sweep --config "$here/$piece.toml" $(seeds "$piece" 0) --search optuna \
             --trials "$(trials "$piece")" --jobs 2 --out "$out/tuning/$piece" ${TUNE:-} || [ $? -eq 1 ]
         cp "$(ls -t "$out/tuning/$piece"/chosen-*.toml | head -n 1)" "$out/tuning/$piece.toml"
     done
@@ -38,7 +44,8 @@ fi
 group() {
     case $1 in
         forms-*) echo forms ;;
-        families) echo families ;;
+        families | same-data) echo "$1" ;;
+        same-data-50) echo same-data ;;
         *) echo field ;;
     esac
 }
@@ -46,7 +53,7 @@ group() {
 if [ "${PHASE:-time}" = time ]; then
     for piece; do
         timed=$out/timed/$(group "$piece")
-        $dglbench sweep --config "$out/tuning/$piece.toml" --seeds "${SEEDS:-10,25,95}" \
+        $dglbench sweep --config "$out/tuning/$piece.toml" $(seeds "$piece" "${SEEDS:-10,25,95}") \
             --out "$timed" ${TIME:-} || [ $? -eq 1 ]
         case $piece in matching-50 | paper-tasks) ;; *) continue ;; esac
         # The same method through cvxpylayers, with the same options: it is 50 times too slow to tune.
@@ -66,6 +73,15 @@ if [ "${PHASE:-draw}" = draw ]; then
     for figure in time-vs-regret ranks profile anytime time-split; do
         $dglbench report "$field" --figure $figure --out "$out/figures"
     done
+    # The README's picture: a setting of each kind in which methods differ, a method of each kind, the
+    # better ranked of DGL's and of RDGL's.
+    $dglbench report "$field" --figure time-vs-regret --out "$out/figures/front" \
+        --tasks matching-50,knapsack-24,multi-knapsack-16,offers-20,shortest-path-5,transport-30 \
+        --methods two-stage,spo,qptl,qptl-dual,dgl-auto,rdgl-newton
     $dglbench report "$out/timed/forms" --figure forms --out "$out/figures"
-    $dglbench report "$out/timed/families" --table leaderboard --format md --out "$out/tables/families"
+    for group in families same-data; do
+        $dglbench report "$out/timed/$group" --table leaderboard --format md --out "$out/tables/$group"
+    done
+    $dglbench report "$out/timed/same-data" --table summary --format md --out "$out/tables/same-data"
+    $dglbench report "$out/timed/same-data" --claims > "$out/tables/same-data/claims.txt"
 fi
