@@ -56,7 +56,7 @@ if [ "${PHASE:-time}" = time ]; then
         $dglbench sweep --config "$out/tuning/$piece.toml" $(seeds "$piece" "${SEEDS:-10,25,95}") \
             --out "$timed" ${TIME:-} || [ $? -eq 1 ]
         case $piece in matching-50 | paper-tasks) ;; *) continue ;; esac
-        # The same method through cvxpylayers, with the same options: it is 50 times too slow to tune.
+        # The same method through cvxpylayers, with the same options: it is too slow to tune.
         $python "$here/as_qptl.py" "$out/tuning/$piece.toml" > "$out/tuning/qptl-$piece.toml"
         $dglbench sweep --config "$out/tuning/qptl-$piece.toml" --seeds "${SEEDS:-10,25,95}" \
             --out "$timed" ${TIME:-} || [ $? -eq 1 ]
