@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
 
-from dglbench.errors import OptionError
+from dglbench.errors import OptionError, ProblemError
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.by_row import ByRow
 from dglbench.losses.kept_optima import check_oracle
@@ -115,6 +118,24 @@ class LODL(DecisionLoss):
         self.solver.meter.count("fit", len(rows))
         factors = fitted.factors / unit[:, None, None]
         self._kept.put(rows, {"factors": factors, "weights": fitted.weights / unit[:, None] ** 2})
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Return what ``state_dict`` saves: every row's L and w, which took many solves to fit."""
+        return dict(self._kept.state("factors", "weights"))
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what was saved, in place of all that is known."""
+        self._kept = ByRow()
+        if "rows" not in state:
+            return
+        if state["factors"].shape[1:] != self._start.shape:
+            raise ProblemError(
+                f"the saved factors have shape {tuple(state['factors'].shape[1:])}, those of this "
+                f"loss {tuple(self._start.shape)}; load them into one of the same problem, shape "
+                "and rank."
+            )
+        fitted = {name: state[name].cpu().clone() for name in ("factors", "weights")}
+        self._kept.put(state["rows"].cpu(), fitted)
 
     def _decision_losses(
         self, values: torch.Tensor, unit: torch.Tensor, rows: torch.Tensor

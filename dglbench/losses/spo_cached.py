@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -55,6 +58,16 @@ class CachedSPOPlus(SPOPlus):
     def cached(self) -> torch.Tensor:
         """(n, G, S): the distinct decisions in the cache, in the order they were found."""
         return self._pool[: self._used].reshape(-1, *self.problem.shape)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Return what ``state_dict`` saves: every row's x*(y), and the cache."""
+        return {**super().get_extra_state(), "cached": self.cached.clone()}
+
+    def set_extra_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what was saved, in place of all that is known."""
+        super().set_extra_state(state)
+        self._known, self._used = set(), 0
+        self._add(state["cached"].cpu().flatten(1))
 
     def _worst(self, spread: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         if self._draws.random() < self.solve_ratio:
