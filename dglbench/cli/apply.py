@@ -59,11 +59,13 @@ def run(
     One row for each instance, group and option: the predicted value, and whether it is chosen.
     """
     from dglbench.plugin_files import load_plugins
+    from dglbench.runs.out_folder import check_file
     from dglbench.training.apply import load_predictor
 
     if out.suffix not in (".parquet", ".csv"):
         raise OptionError(f"--out {out} must end in .parquet or .csv.")
-    if out.is_dir() or (out.exists() and not force):
+    check_file(out)
+    if out.exists() and not force:
         raise OptionError(f"{out} exists; overwrite it with --force or choose another --out.")
     load_plugins(plugin or [])
     predictor = load_predictor(trained, trained_on)

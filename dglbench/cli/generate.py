@@ -90,6 +90,7 @@ def run(
         from dglbench.data.plot import check_plot
 
         check_plot(source, spec.settings, plot)
+        check_file(plot, "--plot")
     check_file(path)
     if path.suffix not in _SUFFIXES:
         raise DatasetError(

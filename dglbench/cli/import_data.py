@@ -65,13 +65,13 @@ def run(
     from dglbench.data import summary as data_summary
     from dglbench.data.importing import import_files, understood
     from dglbench.data.own import Own
+    from dglbench.runs.out_folder import check_file
 
     dataset, left_out = import_files(
         sources, name=name, read=_pairs(read or []), in_order=in_order, minimise=minimise
     )
     path = out or Path("data") / f"{dataset.spec.settings.name}.parquet"
-    if path.is_dir():
-        raise DatasetError(f"{path} is a folder; give --out a file name.")
+    check_file(path)
     if path.suffix != ".parquet":
         raise DatasetError(f"--out {path} must end in .parquet: a dataset file is Parquet.")
     words = understood(dataset)

@@ -137,6 +137,8 @@ def run(
         tables = ["leaderboard"]
     out, format = asked.file_asked(out, format or [], figures)
     picture_formats, table_format = asked.formats(format, bool(figures), bool(tables))
+    target = out or _OUT
+    asked.check_places(target if figures or (out and table_format) else None, html, picture_formats)
     from dglbench.report import load
     from dglbench.report.narrow import narrow
 
@@ -159,7 +161,6 @@ def run(
     if figures:
         everything = "all" in (figure or [])
         layout = asked.layout(width, every_method=methods is not None)
-        target = out or _OUT
         document["figures"] = _draw(report, figures, picture_formats, target, everything, layout)
     if html:
         _write_page(report, html, claims_file, title, baseline)
@@ -260,10 +261,6 @@ def _write_page(
     from dglbench.report.claims import read_claims
 
     claims = read_claims(claims_file)
-    if html.is_dir():
-        raise ReportError(
-            f"{html} is a folder; give --html a file, such as {html / 'report.html'}."
-        )
     with console.progress("drawing the page", len(page.steps())) as tracker:
 
         def watch(step: str) -> None:

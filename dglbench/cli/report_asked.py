@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_folders",
+    "check_places",
     "figure_names",
     "file_asked",
     "formats",
@@ -98,6 +99,18 @@ def check_folders(folders: Sequence[Path], tables: Sequence[str]) -> None:
         )
     if list(tables) != ["changes"]:
         raise ReportError("--table changes compares two folders; ask for it alone.")
+
+
+def check_places(out: Path | None, html: Path | None, pictures: Sequence[str]) -> None:
+    """Refuse places that cannot be written to, before anything is read or drawn."""
+    from dglbench.runs.out_folder import check_file, check_folder
+
+    if out is not None and out.suffix.removeprefix(".") in pictures and not out.is_dir():
+        check_file(out)
+    elif out is not None:
+        check_folder(out)
+    if html is not None:
+        check_file(html, "--html")
 
 
 def layout(width: str | None, *, every_method: bool) -> Layout:

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -114,6 +115,27 @@ def test_a_place_that_cannot_be_written_to_is_refused_alike(words, out, says, cl
     assert outcome.err.startswith("error: ")
     assert outcome.err.endswith(f"{says}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        (["generate", "matching-3", *SMALL, "--out", "file/x.parquet"], "--out"),
+        (["generate", "matching-3", *SMALL, "--plot", "file/x.png"], "--plot"),
+        (["import", "mine.npz", "--out", "file/x.parquet"], "--out"),
+        (["apply", "run", "--data", "mine.npz", "--out", "file/x.csv"], "--out"),
+        (["report", "--figure", "all", "--out", "file"], "--out"),
+        (["report", "--html", "file/x.html"], "--html"),
+    ],
+)
+def test_so_is_a_place_for_a_file(words, flag, cli, tmp_path):
+    (tmp_path / "file").write_text("kept")
+    given = {"features": np.ones((9, 3)), "labels": np.ones((9, 2)), "A": [1.0, 1.0], "b": 1.0}
+    np.savez(tmp_path / "mine.npz", **given)
+    outcome = cli(*words)
+    assert outcome.code == 2
+    assert outcome.err.endswith(f"file is a file, not a folder; choose another {flag}.\n")
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything is root's to write to")

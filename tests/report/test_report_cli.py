@@ -209,7 +209,9 @@ def test_a_place_that_cannot_be_written_is_told(folder, tmp_path, monkeypatch, c
     blocker = tmp_path / "file"
     blocker.write_text("")
     assert report(folder, *words, blocker / "below" / "x") == 2
-    assert "could not be written" in capfd.readouterr().err
+    assert capfd.readouterr().err == (
+        f"error: {blocker} is a file, not a folder; choose another {words[-1]}.\n"
+    )
 
 
 def test_the_verb_leaves_torch_and_solvers_alone(folder, tmp_path):
