@@ -70,11 +70,10 @@ def _cheap(flag: Any) -> Any:
 
 def _tidy(param: Any) -> None:
     """Show an option as its reader needs it: a flag takes no value, a default is no markup."""
+    told = getattr(param, "help", None) or ""
     if getattr(param, "is_flag", False):
         param.metavar = ""
-        return
-    told = getattr(param, "help", None) or ""
-    if param.param_type_name == "option" and param.default is None and not param.required:
+    elif param.param_type_name == "option" and param.default is None and not param.required:
         told = told if "[default" in told else f"{told}  [default: none]"
     param.help = told.replace("[default", r"\[default")
 
