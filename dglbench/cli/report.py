@@ -169,7 +169,7 @@ def run(
         document["unreadable"] = [item._asdict() for item in report.unreadable]
         console.print_json(document)
     elif nothing_asked:
-        _hint(report.folder)
+        _hint(folders)
     if open_:
         open_files([document.get("html"), *document.get("figures", {}).values()])
     return 0
@@ -277,9 +277,9 @@ def _unwritable(path: Path, error: OSError) -> ReportError:
     )
 
 
-def _hint(results: Path) -> None:
+def _hint(folders: Sequence[Path]) -> None:
     console.note(
-        f"more: dglbench report {results} --html report.html (all on one page), "
-        "--table summary (all settings at a glance), ranks, pairwise or all, "
+        f"more: dglbench report {' '.join(map(str, folders))} --html report.html "
+        "(all on one page), --table summary (all settings at a glance), ranks, pairwise or all, "
         "--figure time-vs-regret or all, --claims"
     )
