@@ -123,6 +123,8 @@ def read_dataset(path: Path) -> Dataset:
     """Read a dataset file and check all of it; refuse it in one sentence otherwise."""
     import pyarrow as pa
 
+    if path.is_dir() or (path.is_file() and path.suffix in (".npz", ".npy")):
+        raise _plain(path, "is no dataset file")
     if not path.is_file():
         raise DatasetError(
             f"there is no dataset file {path}; make one with dglbench generate TASK --out {path}."
@@ -177,7 +179,7 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     """Check what can be checked before any data is read."""
     raw = (file.schema_arrow.metadata or {}).get(_KEY)
     if raw is None:
-        raise _refused(path, "is no dglbench dataset: it lacks the metadata key 'dglbench'")
+        raise _plain(path, "is no dglbench dataset: it lacks the metadata key 'dglbench'")
     try:
         document: dict[str, Any] = json.loads(raw)
     except ValueError as error:
@@ -275,6 +277,10 @@ def _values(
 
 def _refused(path: Path, what: str) -> DatasetError:
     return DatasetError(f"{path} {what}; generate it again with dglbench generate --force.")
+
+
+def _plain(path: Path, what: str) -> DatasetError:
+    return DatasetError(f"{path} {what}; make one of your arrays with dglbench import {path}.")
 
 
 def _varying(dataset: Dataset) -> dict[str, Any]:

@@ -200,7 +200,8 @@ def test_changed_metadata_is_refused(file, changes, says):
 
 def test_foreign_files_are_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
-    assert "is no dglbench dataset" in refusal(tmp_path / "foreign.parquet")
+    with pytest.raises(DatasetError, match=r"is no dglbench dataset.*; make .* dglbench import "):
+        read_dataset(tmp_path / "foreign.parquet")
     (tmp_path / "text.parquet").write_text("instance,split\n")
     assert "no Parquet file" in refusal(tmp_path / "text.parquet")
     assert "there is no dataset file" in refusal(tmp_path / "missing.parquet")

@@ -101,13 +101,16 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
         (("sweep", "--tasks", "own", "--plan"), "own data are not generated"),
         (("sweep", "--data", "FILE", "--seeds", "1", "--plan"), "write --train-seeds"),
         (("sweep", "--data", "nothing.parquet", "--plan"), "there is no dataset file"),
+        (("sweep", "--data", "mine.npz", "--plan"), "arrays with dglbench import mine.npz."),
+        (("train", "--data", "."), "is no dataset file; make one of your arrays with dglbench"),
         (("sweep", "--data", "FILE", "--set", "yours.predictor=mlp", "--plan"), "'yours', which"),
         (("sweep", "--data", "FILE", "--train-seeds", "-1", "--plan"), "train_seeds must be"),
         (("train", "--data", "FILE", "--train-seed", "-1"), "--train-seed must be"),
     ],
 )
-def test_what_cannot_be_asked_of_own_data_is_said(cli, own_file, words, sentence):
+def test_what_cannot_be_asked_of_own_data_is_said(cli, own_file, tmp_path, words, sentence):
     file = own_file(per="group")
+    np.savez(tmp_path / "mine.npz", **arrays(per="group"))
     outcome = cli(*(file if word == "FILE" else word for word in words))
     assert outcome.code == 2
     assert sentence in outcome.err
