@@ -124,6 +124,14 @@ def test_a_matrix_that_can_be_read_in_two_ways_is_refused_with_both():
     assert use.tolist() == [[2.0]]
 
 
+def test_a_single_row_may_be_written_as_groups_by_options():
+    use = np.arange(15.0).reshape(5, 3)
+    one = {**PICKS, "A": use, "b": [60.0]}
+    assert np.array_equal(import_arrays(one).problem.A, use[None])
+    square = {"features": some(K, 2, 4), "labels": some(K, 2, 2), "A": np.eye(2), "b": [2.0]}
+    assert np.array_equal(import_arrays(square).problem.A, np.eye(2)[None])
+
+
 @pytest.mark.parametrize(
     ("arrays_given", "changed", "sentence"),
     [
