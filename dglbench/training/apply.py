@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,8 @@ class TrainedPredictor:
     """A run's predictor, with the problem it was trained for."""
 
     identity: Identity
-    task: Task
-    dataset: Dataset
+    task: Task = field(repr=False)
+    dataset: Dataset = field(repr=False)
     """What the run was trained on."""
     network: nn.Module
 
