@@ -135,6 +135,8 @@ def run(
     nothing_asked = not (figures or tables or claims or claims_file or html)
     if nothing_asked:
         tables = ["leaderboard"]
+    if open_ and not (figures or html):
+        raise ReportError("--open shows figures and pages; add --figure NAME or --html FILE.")
     out, format = asked.file_asked(out, format or [], figures)
     picture_formats, table_format = asked.formats(format, bool(figures), bool(tables))
     target = out or _OUT

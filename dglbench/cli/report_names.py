@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
 
 import typer
@@ -20,6 +22,9 @@ TABLE_NAMES = (
     "selected", "budget", "resources", "runs", "changes",
 )  # fmt: skip
 
+_PATIENCE = 3.0
+"""Seconds in which a desktop that cannot open a file says so."""
+
 
 def open_files(paths: Iterable[str | None]) -> None:
     """Show files with whatever the desktop opens them with."""
@@ -27,8 +32,22 @@ def open_files(paths: Iterable[str | None]) -> None:
         if path is None:
             continue
         try:
-            refused = typer.launch(path)
+            refused = _launch(path)
         except OSError:
             refused = 1
         if refused:
             console.warn(f"{path} could not be opened here; it is written, open it yourself.")
+
+
+def _launch(path: str) -> int:
+    """Return 0 if the file was opened; a viewer that stays is not waited for."""
+    if not sys.platform.startswith("linux"):
+        return typer.launch(path)
+    # typer does not wait for xdg-open, which is how one would learn that nothing can open it.
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(["xdg-open", path], stdin=quiet, stdout=quiet, stderr=quiet)
+    try:
+        return process.wait(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.returncode = 0  # a viewer is left to itself, and Python need not warn of it
+        return 0

@@ -206,18 +206,39 @@ def test_list_says_which_defaults_are_the_papers_by_size(cli):
     assert not any(line.split()[:3] == ["form", "by", "size,"] for line in lines)
 
 
-def test_files_are_opened_when_that_is_asked(monkeypatch, capsys):
-    opened = []
-    monkeypatch.setattr(report_names.typer, "launch", lambda path: opened.append(path) or 0)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other desktops open otherwise")
+def test_files_are_opened_when_that_is_asked(monkeypatch, capfd, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    report_names.open_files(["report.html"])  # there is no xdg-open at all
+    assert "report.html could not be opened here" in capfd.readouterr().err
+    desktop = tmp_path / "xdg-open"
+    desktop.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path / "opened"}\n')
+    desktop.chmod(0o755)
     report_names.open_files([None, "report.html", "figures/a.png"])
-    assert opened == ["report.html", "figures/a.png"]
-
-    def refuse(path):
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(report_names.typer, "launch", refuse)
+    assert (tmp_path / "opened").read_text().split() == ["report.html", "figures/a.png"]
+    assert capfd.readouterr().err == ""
+    desktop.write_text("#!/bin/sh\necho no method available >&2\nexit 3\n")
     report_names.open_files(["report.html"])
-    assert "report.html could not be opened here" in capsys.readouterr().err
+    told = capfd.readouterr().err
+    assert "report.html could not be opened here" in told
+    assert "no method available" not in told
+
+
+def test_a_viewer_that_stays_is_not_waited_for(monkeypatch, capfd, tmp_path):
+    monkeypatch.setattr(report_names, "_PATIENCE", 0.1)
+    monkeypatch.setattr(report_names.sys, "platform", "linux")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    viewer = tmp_path / "xdg-open"
+    viewer.write_text("#!/bin/sh\nexec sleep 1\n")
+    viewer.chmod(0o755)
+    report_names.open_files(["report.html"])
+    assert capfd.readouterr().err == ""
+
+
+def test_nothing_to_open_is_said(cli):
+    outcome = cli("report", "--open")
+    assert outcome.code == 2
+    assert "add --figure NAME or --html FILE" in outcome.err
 
 
 @pytest.mark.parametrize("words", [("train", "matching", "--out"), ("report",), ("import",)])
