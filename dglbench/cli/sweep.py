@@ -46,7 +46,7 @@ def run(
     ] = None,
     train_seeds: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Seeds of initial weights and batches.  [default: 0]"),
+        typer.Option(metavar="A,B-C,…", help="Seeds of initial weights and batches.  [default: 0]"),
     ] = None,
     preset: Annotated[
         str | None,
