@@ -52,7 +52,7 @@ def short_number(value: float) -> str:
 
 def percent(value: float, digits: int = 2) -> str:
     """Write a share as per cent; a number and its unit stay on one line."""
-    return f"{100 * value:.{digits}f}\u00a0%" if math.isfinite(value) else "—"
+    return f"{100 * value:z.{digits}f}\u00a0%" if math.isfinite(value) else "—"
 
 
 def ratio(value: float) -> str:
