@@ -276,13 +276,15 @@ class DualGuidedLoss(DecisionLoss):
                 self._kept.numbers("duals", at),
                 self.newton_steps,
             )
-            self._keep(at, torch.from_numpy(point.duals))
+            self._keep(at, point.duals)
         meter.count("newton_steps", point.steps)
         return point if all_differ else None
 
     def _keep(
-        self, rows: torch.Tensor, duals: torch.Tensor, renewed: torch.Tensor | None = None
+        self,
+        rows: torch.Tensor,
+        duals: torch.Tensor | Array,
+        renewed: torch.Tensor | None = None,
     ) -> None:
-        if renewed is None:
-            renewed = torch.full((len(rows),), self.epoch)
-        self._kept.put(rows, {"duals": duals, "renewed": renewed})
+        age = self.epoch if renewed is None else renewed
+        self._kept.put(rows, {"duals": duals, "renewed": age})
