@@ -71,7 +71,9 @@ class Structure(ABC):
         input. ``weight`` is w ≥ 0, (K, G) or one number for all, and 1 by default.
         """
         if isinstance(weight, float):
-            return self.curvature(soft) * weight
+            curvature = self.curvature(soft)
+            curvature *= weight
+            return curvature
         if isinstance(soft, np.ndarray):
             return self._curvature(soft, weight)
         import torch
