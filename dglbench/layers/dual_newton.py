@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.layers.curvature import Curvature, curvature_of
+from dglbench.layers.curvature import HELD, curvature_of
 from dglbench.layers.regularisers import Regulariser, largest_weight
 from dglbench.problem import Array, Mask, Problem
 from dglbench.structure.base import options_first
@@ -45,7 +45,6 @@ _LADDER_AIM = 1e-4
 _LEAST_SHIFT = 1e-14
 _MOST_HALVINGS = 40
 _MOST_SWITCHES = 8
-_FIXED = 1e40
 
 
 class DualPoint(NamedTuple):
@@ -279,21 +278,28 @@ class _Search:
         damping = _part(self.damping, live, every) * near + _LEAST_SHIFT
         # Where every group is decided, what is left of the curvature is rounding.
         rounding = 1e-15 * self.structure.largest_use**2 * largest_weight(response)
-        shift = (damping * np.maximum(curvature.steepest, 0.0) + rounding)[:, None]
+        steepest = curvature.diagonal.max(axis=1, initial=0.0)
+        shift = (damping * steepest + rounding)[:, None]
         fixed = (duals <= self.least_dual) & (slope > 0.0)
+        downhill, to_zero = -slope, -duals
         for _ in range(_MOST_SWITCHES):
-            direction = _solve_free(curvature, shift, -slope, -duals, fixed)
+            if some := fixed.any():
+                right = np.where(fixed, HELD * to_zero, downhill)
+                direction = curvature.solve(right, np.where(fixed, HELD, shift))
+                np.copyto(direction, to_zero, where=fixed)
+            else:
+                direction = curvature.solve(downhill, shift)
             below = duals + direction < self.least_dual
-            if not (fixed.any() or below.any()):
+            if not (some or below.any()):
                 return direction
             pull = slope + curvature.times(direction) + shift * direction
             switched = np.where(fixed, pull > 0.0, below)
-            unsettled = (switched != fixed).any(axis=1)
-            if not unsettled.any():
-                break
+            changed = switched != fixed
+            if not changed.any():
+                return np.maximum(direction, self.least_dual - duals)
             fixed = switched
         direction = np.maximum(direction, self.least_dual - duals)
-        for row in np.flatnonzero(unsettled).tolist():  # sets that go round in circles: one by one
+        for row in np.flatnonzero(changed.any(axis=1)).tolist():  # sets that go round in circles
             matrix = curvature.one(row) + shift[row] * np.eye(duals.shape[1])
             direction[row] = _bounded(matrix, slope[row], duals[row], self.equality)
         return direction
@@ -302,18 +308,6 @@ class _Search:
 def _part(array: Any, index: Index, every: bool) -> Any:
     """Return the entries asked for; the array itself, not a copy, if that is all of them."""
     return array if every else array[index]
-
-
-def _solve_free(
-    curvature: Curvature, shift: Array, right: Array, given: Array, fixed: Mask
-) -> Array:
-    """Solve the rows that are free, with d = given on the fixed ones."""
-    if not fixed.any():
-        return curvature.solve(right, shift)
-    # Beside so large a diagonal the curvature of a fixed row is lost, and d is what it is told.
-    right = np.where(fixed, _FIXED * given, right)
-    found = curvature.solve(right, np.where(fixed, _FIXED, shift))
-    return np.where(fixed, given, found)
 
 
 def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:

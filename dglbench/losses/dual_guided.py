@@ -30,7 +30,6 @@ from dglbench.methods.base import Batch
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
-from dglbench.structure.base import options_first
 from dglbench.training.clock import MeteredSolver
 
 __all__ = ["DualGuidedLoss"]
@@ -139,10 +138,9 @@ class DualGuidedLoss(DecisionLoss):
         if self.form == "adjusted":
             lacking = shown = below(prices, labels)
         else:
-            worth = options_first(labels)
-            lacking = shown = -by_option(worth)
+            lacking = shown = np.negative(by_option(labels), order="C")
             if self.form == "reactive":
-                lacking = shown + reaction_to(problem, soft, worth, duals, self.tau)
+                lacking = shown - reaction_to(problem, soft, shown, duals)
         share = 1.0 / (len(labels) * problem.groups)
         value = share * float(np.vdot(shown, soft))
         pull = softmax_pull(soft, lacking)
