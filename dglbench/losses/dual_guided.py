@@ -144,13 +144,13 @@ class DualGuidedLoss(DecisionLoss):
         share = 1.0 / (len(labels) * problem.groups)
         value = share * float(np.vdot(shown, soft))
         pull = softmax_pull(soft, lacking)
-        pull *= share / self.tau
         if self.alpha and self._errors_of_values(batch):
             error, gradient = squared_error(problem, values, labels, self.alpha)
             value += error
+            pull *= share / self.tau
             gradient += pull.transpose(1, 2, 0)
         else:
-            gradient = np.ascontiguousarray(pull.transpose(1, 2, 0))
+            gradient = np.multiply(pull.transpose(1, 2, 0), share / self.tau, order="C")
         return value, torch.from_numpy(gradient)
 
     def start_epoch(self) -> None:
