@@ -20,7 +20,7 @@ from dglbench.structure.band import Band
 __all__ = ["HELD", "Curvature", "curvature_of"]
 
 HELD = 1e40
-"""A shift that holds a row: beside it the curvature is lost, and d is right / HELD."""
+"""A shift that holds a row at d = 0: beside it the curvature and the right side are lost."""
 
 
 def curvature_of(structure: Structure, response: Response) -> Curvature:
@@ -46,8 +46,8 @@ class Curvature(ABC):
         """Return d with (H + diag(shift)) d = right; shift is (K, 1) or (K, M).
 
         Each round after the first solves for what is left of H d = right, so that many rounds
-        take out the shift and end at the d of least norm. A shift of `HELD` holds a row, in every
-        round anew: with it d must be 0 there, or the rounds 1.
+        take out the shift and end at the d of least norm. A shift of `HELD` holds a row: d is 0
+        there but for rounding.
         """
 
     @abstractmethod

@@ -242,7 +242,8 @@ class _Search:
         """(2, K'): D of the instances ``at``, where they stand and at the scores, x and λ given."""
         scores, x = np.concatenate([self.scores[at], scores]), np.concatenate([self.x[at], x])
         conjugate = self.regulariser.conjugate(scores, x, self.strength).reshape(2, -1)
-        paid: Array = np.vecdot(_shared(self.b, at), np.stack([self.duals[at], duals]))
+        both = np.concatenate([self.duals[at], duals]).reshape(2, *duals.shape)
+        paid: Array = np.vecdot(_shared(self.b, at), both)
         return conjugate + paid
 
     def _residual(self, duals: Array, slope: Array, unit: Array) -> Array:
@@ -285,10 +286,9 @@ class _Search:
         room = duals - self.least_dual
         fixed = (room <= 0.0) | (room * (curvature.diagonal + shift) < slope)
         downhill, to_zero = -slope, -duals
-        held_there = HELD * to_zero
         for _ in range(_MOST_SWITCHES):
             if some := fixed.any():
-                right = np.where(fixed, held_there, downhill)
+                right = downhill - curvature.times(np.where(fixed, to_zero, 0.0))
                 direction = curvature.solve(right, np.where(fixed, HELD, shift))
                 np.copyto(direction, to_zero, where=fixed)
             else:

@@ -262,8 +262,9 @@ class DualGuidedLoss(DecisionLoss):
 
     def _track(self, rows: torch.Tensor, values: Array) -> DualPoint | None:
         """Follow λ of these rows by Newton steps; a row that comes twice counts once."""
-        first = first_positions(rows.tolist())
-        all_differ = len(first) == len(rows)
+        listed = rows.tolist()
+        all_differ = len(set(listed)) == len(listed)
+        first = [] if all_differ else first_positions(listed)
         at = rows if all_differ else rows[first]
         meter = self.solver.meter
         with meter.phase("refresh"):
