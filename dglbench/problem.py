@@ -259,6 +259,16 @@ class Problem:
         """Whether some options are padding."""
         return not bool(self.mask.all())
 
+    @cached_property
+    def least_duals(self) -> Array:
+        """(M,): how low multipliers may be, −∞ on rows that must be met exactly."""
+        return np.where(self.equality, -np.inf, 0.0)
+
+    @cached_property
+    def row_units(self) -> Array:
+        """max(1, |b|), in the shape of b: beside it one tells how far off a row is."""
+        return np.maximum(1.0, np.abs(self.b))
+
     @property
     def varies(self) -> bool:
         """Whether b or the mask differ by instance."""

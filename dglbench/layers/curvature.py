@@ -9,16 +9,18 @@ costs M·width² an instance instead of M³.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 
 from dglbench.layers.regularisers import Response
-from dglbench.problem import Array, Mask
+from dglbench.problem import Array
 from dglbench.structure import Structure
 from dglbench.structure.band import Band
 
-__all__ = ["Curvature", "curvature_of"]
+__all__ = ["HELD", "Curvature", "curvature_of"]
+
+HELD = 1e40
+"""A shift that holds a row at d = 0: beside it the curvature and the right side are lost."""
 
 
 def curvature_of(structure: Structure, response: Response) -> Curvature:
@@ -32,23 +34,20 @@ def curvature_of(structure: Structure, response: Response) -> Curvature:
 class Curvature(ABC):
     """H, one symmetric matrix an instance."""
 
-    steepest: Array
-    """(K,): the largest entry on the diagonal."""
+    diagonal: Array
+    """(K, M)"""
 
     @abstractmethod
     def times(self, direction: Array) -> Array:
         """H d for d (K, M)."""
 
     @abstractmethod
-    def keep(self, rows: Mask) -> Curvature:
-        """Return H with 0 in place of all entries outside the given rows (K, M)."""
-
-    @abstractmethod
     def solve(self, right: Array, shift: Array, rounds: int = 1) -> Array:
         """Return d with (H + diag(shift)) d = right; shift is (K, 1) or (K, M).
 
         Each round after the first solves for what is left of H d = right, so that many rounds
-        take out the shift and end at the d of least norm.
+        take out the shift and end at the d of least norm. A shift of `HELD` holds a row: d is 0
+        there but for rounding.
         """
 
     @abstractmethod
@@ -59,27 +58,17 @@ class Curvature(ABC):
 class _Full(Curvature):
     def __init__(self, matrices: Array) -> None:
         self._matrices = matrices
-        self._diagonal = _diagonal(matrices)
-
-    @cached_property
-    def steepest(self) -> Array:  # type: ignore[override]
-        largest: Array = self._diagonal.max(axis=1)
-        return largest
+        self.diagonal = _diagonal(matrices)
 
     def times(self, direction: Array) -> Array:
         return _times(self._matrices, direction)
 
-    def keep(self, rows: Mask) -> Curvature:
-        if rows.all():
-            return self
-        return _Full(self._matrices * (rows[:, :, None] & rows[:, None, :]))
-
     def solve(self, right: Array, shift: Array, rounds: int = 1) -> Array:
         if self._matrices.shape[1] == 1:
-            divisor = self._diagonal + shift
+            divisor = self.diagonal + shift
             found: Array = right / divisor
             for _ in range(rounds - 1):
-                found += (right - self._diagonal * found) / divisor
+                found += (right - self.diagonal * found) / divisor
             return found
         shifted = self._matrices.copy()
         diagonal = _diagonal(shifted)
@@ -110,17 +99,11 @@ def _times(matrices: Array, vectors: Array) -> Array:
 class _Banded(Curvature):
     def __init__(self, numbers: Array, band: Band) -> None:
         self._numbers, self._band = numbers, band
-        self.steepest = numbers[:, band.diagonal].max(axis=1)
+        self.diagonal = numbers[:, band.diagonal]
 
     def times(self, direction: Array) -> Array:
         products = self._numbers * direction[:, self._band.column]
         return np.add.reduceat(products, self._band.starts, axis=1)
-
-    def keep(self, rows: Mask) -> Curvature:
-        if rows.all():
-            return self
-        band = self._band
-        return _Banded(self._numbers * (rows[:, band.row] & rows[:, band.column]), band)
 
     def solve(self, right: Array, shift: Array, rounds: int = 1) -> Array:
         factors = _Factors(self._numbers, shift, self._band)

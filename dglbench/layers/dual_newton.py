@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.layers.curvature import Curvature, curvature_of
+from dglbench.layers.curvature import HELD, curvature_of
 from dglbench.layers.regularisers import Regulariser, largest_weight
 from dglbench.problem import Array, Mask, Problem
-from dglbench.structure.base import options_first
+from dglbench.structure.base import options_first, options_less
 
 __all__ = ["ACCEPTED", "DualPoint", "follow", "minimise"]
 
@@ -45,7 +45,6 @@ _LADDER_AIM = 1e-4
 _LEAST_SHIFT = 1e-14
 _MOST_HALVINGS = 40
 _MOST_SWITCHES = 8
-_FIXED = 1e40
 
 
 class DualPoint(NamedTuple):
@@ -138,7 +137,7 @@ def follow(
     aim: float = _AIM,
 ) -> DualPoint:
     """Take at most ``most_steps`` Newton steps from ``start``; stop where the residual is ≤ aim."""
-    search = _Search(problem, options_first(values), regulariser, strength, start)
+    search = _Search(problem, values, regulariser, strength, start)
     live = np.flatnonzero(search.residual > aim)
     steps = 0
     for step in range(1, most_steps + 1):
@@ -169,18 +168,17 @@ class _Search:
     ) -> None:
         self.structure = problem.structure
         self.regulariser, self.strength = regulariser, strength
-        self.equality = problem.equality
-        self.least_dual = np.where(self.equality, -np.inf, 0.0)
-        self.b = np.empty(start.shape)  # filled in a tenth of the time that np.broadcast_to takes
-        self.b[...] = problem.b
-        self.unit = np.maximum(1.0, np.abs(self.b))
+        self.equality, self.least_dual = problem.equality, problem.least_duals
+        # (1, M) where all instances share b, else (K, M); see `_shared`.
+        self.b = problem.b.reshape(-1, problem.rows)
+        self.unit = problem.row_units.reshape(-1, problem.rows)
         self.duals = np.maximum(start, self.least_dual)
         self._problem, self._values = problem, values
-        scores = values - self.structure.prices(self.duals)
+        scores = options_less(values, self.structure.prices(self.duals))
         self.scores = np.where(problem.mask, scores, -np.inf) if problem.ragged else scores
         self.x = regulariser.decide(self.scores, strength)
         self.slope = self.b - self.structure.usage(self.x)
-        self.residual = _residual(self.duals, self.slope, self.equality, self.unit)
+        self.residual = self._residual(self.duals, self.slope, self.unit)
         self.least = self.residual.copy()
         self.damping = np.full(len(values), 1e-2)
 
@@ -190,7 +188,7 @@ class _Search:
         duals, slope = _part(self.duals, live, every), _part(self.slope, live, every)
         direction = self._direction(_part(self.x, live, every), live, duals, slope)
         prices = self._cut(direction, live)
-        downhill = (slope * direction).sum(axis=1)
+        downhill = np.vecdot(slope, direction)
         length = np.ones(len(live))
         waiting = np.flatnonzero(downhill < 0.0)
         moved = np.zeros(len(live), dtype=bool)
@@ -207,17 +205,15 @@ class _Search:
             scores = _part(self.scores, chosen, every and whole) - ahead
             there = _part(duals, waiting, whole) + towards
             x = self.regulariser.decide(scores, self.strength)
-            slope_there = _part(self.b, chosen, every and whole) - self.structure.usage(x)
-            unit = _part(self.unit, chosen, every and whole)
-            residual = _residual(there, slope_there, self.equality, unit)
-            onward = (slope_there * _part(direction, waiting, whole)).sum(axis=1)
+            slope_there = _shared(self.b, chosen) - self.structure.usage(x)
+            residual = self._residual(there, slope_there, _shared(self.unit, chosen))
+            onward = np.vecdot(slope_there, _part(direction, waiting, whole))
             # D is convex: where it still falls at the far end, it fell all the way. That, and half
             # the least residual so far, are seen at once and when differences of D are rounding.
             good = (onward <= 0.0) | (residual < 0.5 * _part(self.least, chosen, every and whole))
             if not good.all():
                 over = np.flatnonzero(~good)
-                before = self._value(self.scores[chosen[over]], chosen[over])
-                after = self._value(scores[over], chosen[over], x[over], there[over])
+                before, after = self._values_at(chosen[over], scores[over], x[over], there[over])
                 falls = after <= before + 1e-4 * (by * downhill[waiting])[over]
                 level = after <= before + 1e-13 * np.abs(before)
                 nearer = residual[over] < 0.9 * self.residual[chosen[over]]
@@ -242,15 +238,19 @@ class _Search:
         self.damping = np.minimum(np.maximum(self.damping, 1e-6), 1e2)
         return moved
 
-    def _value(
-        self, scores: Array, at: Index, x: Array | None = None, duals: Array | None = None
-    ) -> Array:
-        """D of the instances ``at``: where they stand, or at the scores, x and λ given."""
-        x = self.x[at] if x is None else x
-        duals = self.duals[at] if duals is None else duals
-        conjugate = self.regulariser.conjugate(scores, x, self.strength)
-        value: Array = conjugate + (self.b[at] * duals).sum(axis=1)
-        return value
+    def _values_at(self, at: Index, scores: Array, x: Array, duals: Array) -> Array:
+        """(2, K'): D of the instances ``at``, where they stand and at the scores, x and λ given."""
+        scores, x = np.concatenate([self.scores[at], scores]), np.concatenate([self.x[at], x])
+        conjugate = self.regulariser.conjugate(scores, x, self.strength).reshape(2, -1)
+        both = np.concatenate([self.duals[at], duals]).reshape(2, *duals.shape)
+        paid: Array = np.vecdot(_shared(self.b, at), both)
+        return conjugate + paid
+
+    def _residual(self, duals: Array, slope: Array, unit: Array) -> Array:
+        """See `DualPoint.residual`; an = row is as far as can be from its least λ, −∞."""
+        off = np.minimum(duals - self.least_dual, slope)
+        largest: Array = (np.abs(off) / unit).max(axis=1)
+        return largest
 
     def _cut(self, direction: Array, live: Index) -> Array:
         """Shorten, in place, what moves prices further than values differ; return those prices."""
@@ -268,7 +268,7 @@ class _Search:
 
     @cached_property
     def _spread(self) -> Array:
-        return _spread(self._problem, self._values)
+        return _spread(self._problem, options_first(self._values))
 
     def _direction(self, x: Array, live: Index, duals: Array, slope: Array) -> Array:
         """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""
@@ -279,21 +279,31 @@ class _Search:
         damping = _part(self.damping, live, every) * near + _LEAST_SHIFT
         # Where every group is decided, what is left of the curvature is rounding.
         rounding = 1e-15 * self.structure.largest_use**2 * largest_weight(response)
-        shift = (damping * np.maximum(curvature.steepest, 0.0) + rounding)[:, None]
-        fixed = (duals <= self.least_dual) & (slope > 0.0)
+        steepest = curvature.diagonal.max(axis=1, initial=0.0)
+        shift = (damping * steepest + rounding)[:, None]
+        # Held at first: rows without room, and those that would use up theirs if moved alone. To
+        # hold a row in vain costs one round more, to let go of it in vain two.
+        room = duals - self.least_dual
+        fixed = (room <= 0.0) | (room * (curvature.diagonal + shift) < slope)
+        downhill, to_zero = -slope, -duals
         for _ in range(_MOST_SWITCHES):
-            direction = _solve_free(curvature, shift, -slope, -duals, fixed)
+            if some := fixed.any():
+                right = downhill - curvature.times(np.where(fixed, to_zero, 0.0))
+                direction = curvature.solve(right, np.where(fixed, HELD, shift))
+                np.copyto(direction, to_zero, where=fixed)
+            else:
+                direction = curvature.solve(downhill, shift)
             below = duals + direction < self.least_dual
-            if not (fixed.any() or below.any()):
+            if not (some or below.any()):
                 return direction
             pull = slope + curvature.times(direction) + shift * direction
             switched = np.where(fixed, pull > 0.0, below)
-            unsettled = (switched != fixed).any(axis=1)
-            if not unsettled.any():
-                break
+            changed = switched != fixed
+            if not changed.any():
+                return np.maximum(direction, self.least_dual - duals)
             fixed = switched
         direction = np.maximum(direction, self.least_dual - duals)
-        for row in np.flatnonzero(unsettled).tolist():  # sets that go round in circles: one by one
+        for row in np.flatnonzero(changed.any(axis=1)).tolist():  # sets that go round in circles
             matrix = curvature.one(row) + shift[row] * np.eye(duals.shape[1])
             direction[row] = _bounded(matrix, slope[row], duals[row], self.equality)
         return direction
@@ -304,16 +314,9 @@ def _part(array: Any, index: Index, every: bool) -> Any:
     return array if every else array[index]
 
 
-def _solve_free(
-    curvature: Curvature, shift: Array, right: Array, given: Array, fixed: Mask
-) -> Array:
-    """Solve the rows that are free, with d = given on the fixed ones."""
-    if not fixed.any():
-        return curvature.solve(right, shift)
-    # Beside so large a diagonal the curvature of a fixed row is lost, and d is what it is told.
-    right = np.where(fixed, _FIXED * given, right)
-    found = curvature.solve(right, np.where(fixed, _FIXED, shift))
-    return np.where(fixed, given, found)
+def _shared(numbers: Array, index: Index) -> Array:
+    """Return the entries asked for of what is (K, M), or (1, M) where all share it."""
+    return numbers if len(numbers) == 1 else numbers[index]
 
 
 def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array:
@@ -334,12 +337,6 @@ def _bounded(matrix: Array, slope: Array, duals: Array, equality: Mask) -> Array
     there[equality] -= parts[len(duals) :]
     found: Array = there - duals
     return found
-
-
-def _residual(duals: Array, slope: Array, equality: Mask, unit: Array) -> Array:
-    off = np.where(equality, slope, np.minimum(duals, slope))
-    largest: Array = (np.abs(off) / unit).max(axis=1)
-    return largest
 
 
 def _spread(problem: Problem, values: Array) -> Array:

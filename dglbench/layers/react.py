@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dglbench.layers.curvature import curvature_of
+from dglbench.layers.curvature import HELD, curvature_of
 from dglbench.layers.regularisers import Response, apply_response, largest_weight
 from dglbench.problem import Array, Mask, Problem
 from dglbench.structure import Structure
@@ -39,9 +39,10 @@ def reacting_prices(
     structure: Structure, response: Response, towards: Array, reacting: Mask
 ) -> Array:
     """Return w, (K, M), for v (K, G, S): 0 outside F, and of least norm (by proximal rounds)."""
-    curvature = curvature_of(structure, response).keep(reacting)
-    pull = np.where(reacting, structure.usage(apply_response(response, towards)), 0.0)
+    curvature = curvature_of(structure, response)
+    pull = structure.usage(apply_response(response, towards))
+    steepest = np.where(reacting, curvature.diagonal, 0.0).max(axis=1, initial=0.0)
     # Where every group is decided, what is left of the curvature is rounding.
     rounding = 1e-15 * structure.largest_use**2 * largest_weight(response)
-    shift = _SHIFT * np.maximum(curvature.steepest, 0.0) + rounding
-    return curvature.solve(pull, shift[:, None], rounds=_ROUNDS)
+    shift = np.where(reacting, (_SHIFT * steepest + rounding)[:, None], HELD)
+    return np.where(reacting, curvature.solve(pull, shift, rounds=_ROUNDS), 0.0)

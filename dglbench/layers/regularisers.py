@@ -49,7 +49,8 @@ class Response(NamedTuple):
 def apply_response(response: Response, direction: Array) -> Array:
     """J v for v of shape (K, G, S)."""
     moved = softmax_pull(response.z.transpose(2, 0, 1), direction.transpose(2, 0, 1))
-    moved *= response.weight  # one number, or (K, G)
+    if not (isinstance(response.weight, float) and response.weight == 1.0):
+        moved *= response.weight  # one number, or (K, G)
     return moved.transpose(1, 2, 0)
 
 

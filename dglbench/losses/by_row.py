@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from dglbench.errors import ProblemError
 
 __all__ = ["ByRow", "checked_rows", "first_positions"]
 
+Column = npt.NDArray[Any]
+
 
 class ByRow:
     """Tensors with one entry a row, for rows that come in any order and more than once.
 
     Rows are whole numbers ≥ 0, such as positions in a dataset. Each new one gets the next
-    place in tensors that grow by doubling, so only rows that were seen take memory.
+    place in tensors that grow by doubling, so only rows that were seen take memory. They are
+    kept as numpy arrays: a batch has few rows, and those are got and set faster so.
     """
 
     def __init__(self) -> None:
         self._place: dict[int, int] = {}
-        self._columns: dict[str, torch.Tensor] = {}
+        self._columns: dict[str, Column] = {}
         self._in_order = True
         """Whether rows are 0, 1, 2, … in this order, so that each is its own place."""
 
@@ -30,12 +35,11 @@ class ByRow:
 
     def __getitem__(self, name: str) -> torch.Tensor:
         """Return one tensor for all places, in the order rows were first seen."""
-        column = self._columns[name]
-        return column if len(column) == len(self) else column[: len(self)]
+        return torch.from_numpy(self._columns[name][: len(self)])
 
     def numbers(self, name: str, rows: torch.Tensor) -> Any:
         """Return the entries of rows that were seen before, as a numpy array."""
-        return self._columns[name].numpy().take(self.places(rows).numpy(), axis=0)
+        return self._columns[name].take(self.places(rows).numpy(), axis=0)
 
     @property
     def rows(self) -> torch.Tensor:
@@ -55,8 +59,8 @@ class ByRow:
             return rows
         return torch.tensor([self._place[row] for row in rows.tolist()], dtype=torch.int64)
 
-    def put(self, rows: torch.Tensor, columns: Mapping[str, torch.Tensor]) -> None:
-        """Set the entries of distinct rows, old and new."""
+    def put(self, rows: torch.Tensor, columns: Mapping[str, torch.Tensor | Column | int]) -> None:
+        """Set the entries of distinct rows, old and new; a single number is that of each."""
         before, listed = len(self), rows.tolist()
         known = self._in_order and listed and max(listed) < before
         for row in () if known else listed:
@@ -64,12 +68,12 @@ class ByRow:
                 self._in_order = self._in_order and row == len(self._place)
                 self._place[row] = len(self._place)
         if before == 0 and len(self) == len(listed):
-            self._columns = dict(columns)
+            self._columns = {name: _whole(entries, len(self)) for name, entries in columns.items()}
             return
-        places = self.places(rows).numpy()  # numpy is quicker with few
+        places = self.places(rows).numpy()
         for name, entries in columns.items():
             self._columns[name] = column = _grown(self._columns[name], len(self))
-            column.numpy()[places] = entries.numpy()
+            column[places] = entries.numpy() if isinstance(entries, torch.Tensor) else entries
 
     def state(self, *names: str) -> dict[str, torch.Tensor]:
         """Return the rows and some of their tensors, to be saved."""
@@ -102,10 +106,17 @@ def checked_rows(rows: Any, count: int) -> torch.Tensor:
     return given.to(torch.int64)
 
 
-def _grown(column: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the tensor with room for ``count`` entries and as many again."""
+def _whole(entries: torch.Tensor | Column | int, count: int) -> Column:
+    """Return the entries of ``count`` rows as an array."""
+    if isinstance(entries, torch.Tensor):
+        return entries.numpy()
+    return np.full(count, entries) if isinstance(entries, int) else entries
+
+
+def _grown(column: Column, count: int) -> Column:
+    """Return the array with room for ``count`` entries and as many again."""
     if len(column) >= count:
         return column
-    larger = column.new_empty((2 * count, *column.shape[1:]))
+    larger = np.empty((2 * count, *column.shape[1:]), column.dtype)
     larger[: len(column)] = column
     return larger

@@ -30,7 +30,6 @@ from dglbench.methods.base import Batch
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
-from dglbench.structure.base import options_first
 from dglbench.training.clock import MeteredSolver
 
 __all__ = ["DualGuidedLoss"]
@@ -139,20 +138,19 @@ class DualGuidedLoss(DecisionLoss):
         if self.form == "adjusted":
             lacking = shown = below(prices, labels)
         else:
-            worth = options_first(labels)
-            lacking = shown = -by_option(worth)
+            lacking = shown = np.negative(by_option(labels), order="C")
             if self.form == "reactive":
-                lacking = shown + reaction_to(problem, soft, worth, duals, self.tau)
+                lacking = shown - reaction_to(problem, soft, shown, duals)
         share = 1.0 / (len(labels) * problem.groups)
         value = share * float(np.vdot(shown, soft))
         pull = softmax_pull(soft, lacking)
-        pull *= share / self.tau
         if self.alpha and self._errors_of_values(batch):
             error, gradient = squared_error(problem, values, labels, self.alpha)
             value += error
+            pull *= share / self.tau
             gradient += pull.transpose(1, 2, 0)
         else:
-            gradient = np.ascontiguousarray(pull.transpose(1, 2, 0))
+            gradient = np.multiply(pull.transpose(1, 2, 0), share / self.tau, order="C")
         return value, torch.from_numpy(gradient)
 
     def start_epoch(self) -> None:
@@ -264,8 +262,9 @@ class DualGuidedLoss(DecisionLoss):
 
     def _track(self, rows: torch.Tensor, values: Array) -> DualPoint | None:
         """Follow λ of these rows by Newton steps; a row that comes twice counts once."""
-        first = first_positions(rows.tolist())
-        all_differ = len(first) == len(rows)
+        listed = rows.tolist()
+        all_differ = len(set(listed)) == len(listed)
+        first = [] if all_differ else first_positions(listed)
         at = rows if all_differ else rows[first]
         meter = self.solver.meter
         with meter.phase("refresh"):
@@ -276,13 +275,15 @@ class DualGuidedLoss(DecisionLoss):
                 self._kept.numbers("duals", at),
                 self.newton_steps,
             )
-            self._keep(at, torch.from_numpy(point.duals))
+            self._keep(at, point.duals)
         meter.count("newton_steps", point.steps)
         return point if all_differ else None
 
     def _keep(
-        self, rows: torch.Tensor, duals: torch.Tensor, renewed: torch.Tensor | None = None
+        self,
+        rows: torch.Tensor,
+        duals: torch.Tensor | Array,
+        renewed: torch.Tensor | None = None,
     ) -> None:
-        if renewed is None:
-            renewed = torch.full((len(rows),), self.epoch)
-        self._kept.put(rows, {"duals": duals, "renewed": renewed})
+        age = self.epoch if renewed is None else renewed
+        self._kept.put(rows, {"duals": duals, "renewed": age})

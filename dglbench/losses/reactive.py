@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dglbench.layers.dual_newton import DualPoint, follow, minimise
 from dglbench.layers.react import reacting_prices, reacting_rows
-from dglbench.layers.regularisers import Entropy, Regulariser
+from dglbench.layers.regularisers import Entropy, Regulariser, Response
 from dglbench.problem import Array, Mask, Problem
 
 __all__ = ["reaction_to", "smoothed_duals", "tracked_duals"]
@@ -40,9 +40,9 @@ def tracked_duals(
     return follow(problem, values, _ENTROPY, tau, start, most_steps=steps, aim=1e-6)
 
 
-def reaction_to(problem: Problem, soft: Array, labels: Array, duals: Array, tau: float) -> Array:
-    """Return A_Fᵀ w for soft decisions z at the prices λ (B, M); z and the answer (S, B, G)."""
-    response = _ENTROPY.response(soft.transpose(1, 2, 0), tau)
+def reaction_to(problem: Problem, soft: Array, worth: Array, duals: Array) -> Array:
+    """Return A_Fᵀ w for soft decisions z at the prices λ (B, M); z, y and the answer (S, B, G)."""
+    response = Response(soft.transpose(1, 2, 0), 1.0)  # w is the same whatever τ
     reacting: Mask = reacting_rows(problem, duals)
-    prices = reacting_prices(problem.structure, response, labels, reacting)
+    prices = reacting_prices(problem.structure, response, worth.transpose(1, 2, 0), reacting)
     return problem.prices(prices).transpose(2, 0, 1)

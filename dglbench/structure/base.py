@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from dglbench.structure.band import Band
 
-__all__ = ["Array", "Structure", "options_first", "sparse_to_torch", "with_zero_column"]
+__all__ = [
+    "Array",
+    "Structure",
+    "options_first",
+    "options_less",
+    "sparse_to_torch",
+    "with_zero_column",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -71,7 +78,9 @@ class Structure(ABC):
         input. ``weight`` is w ≥ 0, (K, G) or one number for all, and 1 by default.
         """
         if isinstance(weight, float):
-            return self.curvature(soft) * weight
+            curvature = self.curvature(soft)
+            curvature *= weight
+            return curvature
         if isinstance(soft, np.ndarray):
             return self._curvature(soft, weight)
         import torch
@@ -99,6 +108,12 @@ def options_first(values: Array) -> Array:
     slower than the same over long rows. The shape stays as it is, so nobody else needs to know.
     """
     return np.ascontiguousarray(values.transpose(2, 0, 1)).transpose(1, 2, 0)
+
+
+def options_less(values: Array, prices: Array) -> Array:
+    """Return values − prices, both (K, G, S), laid out as `options_first` does."""
+    less: Array = np.subtract(values.transpose(2, 0, 1), prices.transpose(2, 0, 1), order="C")
+    return less.transpose(1, 2, 0)
 
 
 def with_zero_column(numbers: Any) -> Any:
