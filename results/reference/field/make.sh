@@ -21,8 +21,7 @@ python=${PYTHON:-python3}
 trials() {
     case $1 in
         matching-50 | paper-tasks | pyepo-pg) echo 24 ;;
-        forms-* | batched | same-data*) echo 16 ;;
-        scheduling) echo 4 ;;
+        forms-* | batched | general | same-data*) echo 16 ;;
         *) echo 8 ;;
     esac
 }
