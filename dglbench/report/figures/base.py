@@ -169,7 +169,7 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
         ticks = [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
         if len(ticks) >= 3:
             break
-    return ticks[:: max(1, math.ceil(len(ticks) / 4))]
+    return ticks[:: max(1, math.ceil(len(ticks) / 5))]
 
 
 def legend_lines(methods: Iterable[str], width: float, extra_in: float = 0.22) -> int:
