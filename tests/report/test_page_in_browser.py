@@ -124,6 +124,20 @@ def test_a_picker_shows_one_setting_at_a_time(browser):
     assert measures[2] == "times sooner than SPO+ at its regret"
 
 
+def test_names_and_headings_stay_in_place_together(browser, file):
+    browser.open(file, 390)
+    box = "document.querySelector('#leaderboard .block:not(.away) .scroll')"
+    lefts = f"[...{box}.querySelectorAll('tr')].map((r) => r.cells[0].getBoundingClientRect().left)"
+    before = browser.ask(lefts)
+    browser.ask(f"{box}.scrollLeft = 120")
+    assert browser.ask(f"{box}.scrollLeft") == 120
+    assert browser.ask(lefts) == before
+    # Collapsed borders would be left behind by the cells that stay.
+    assert (
+        browser.ask(f"getComputedStyle({box}.querySelector('table')).borderCollapse") == "separate"
+    )
+
+
 def test_the_search_box_keeps_matching_runs(browser):
     search = (
         "(() => {{ const e = document.querySelector('input[data-search]'); e.value = {!r};"
