@@ -196,6 +196,9 @@ def test_pointing_at_a_line_tells_its_numbers(browser):
     words = browser.ask(f"{tip}.textContent")
     for name in ("method", "training seconds", "test regret", "epoch", "solver calls"):
         assert name in words
+    assert any(f"method{name}" in words for name in ("SPO+", "QPTL", "DGL-1", "my<script>"))
+    assert "undefined" not in words
+    assert "NaN" not in words
 
 
 def test_dark_paints_chart_figures_and_swatches(browser, file):
