@@ -104,14 +104,17 @@ def specification() -> dict[str, Any]:
             "axis": {"format": "%", "tickCount": 6},  # digits as the step between ticks needs
         }  # fmt: skip
 
-    tooltip = [
-        {"field": "label", "title": "method"},
-        {"field": "seconds", "title": "training seconds", "format": ".4~g", "type": "quantitative"},
-        {"field": "best", "title": "test regret", "format": ".2%", "type": "quantitative"},
-        {"field": "raw", "title": "of this epoch", "format": ".2%", "type": "quantitative"},
-        {"field": "epoch", "title": "epoch", "type": "quantitative"},
-        {"field": "solves", "title": "solver calls", "format": ",", "type": "quantitative"},
-    ]
+    # Written out: under `nearest`, Vega-Lite's own tooltip looks for text in the wrong place.
+    row = "(datum.datum || datum)"
+    told = {
+        "method": f"{row}.label",
+        "training seconds": f"format({row}.seconds, '.4~g')",
+        "test regret": f"format({row}.best, '.2%')",
+        "of this epoch": f"format({row}.raw, '.2%')",
+        "epoch": f"format({row}.epoch, '')",
+        "solver calls": f"format({row}.solves, ',')",
+    }
+    tooltip = {"expr": "{" + ", ".join(f"'{name}': {value}" for name, value in told.items()) + "}"}
     shape = {"field": "method", "type": "nominal", "legend": None}
     shown = {"condition": {"param": "hover", "empty": False, "value": 1}, "value": 0}
     return {
@@ -143,10 +146,10 @@ def specification() -> dict[str, Any]:
             },
             {
                 "params": [hover],
-                "mark": {"type": "point", "filled": True, "size": 110, "clip": True},
-                "encoding": {
-                    "x": x, "y": y("best"), "color": colour, "opacity": shown, "tooltip": tooltip,
+                "mark": {
+                    "type": "point", "filled": True, "size": 110, "clip": True, "tooltip": tooltip,
                 },
+                "encoding": {"x": x, "y": y("best"), "color": colour, "opacity": shown},
             },
         ],
     }  # fmt: skip

@@ -43,6 +43,10 @@ __all__ = ["build", "steps", "write"]
 
 _MOST_ROWS = 500
 """Beyond this a table on the page lists what matters; its CSV still holds every row."""
+_MOST_RUNS = 2000
+"""The same for the table of runs: what its search box cannot find, a reader takes as not run."""
+_MOST_COLUMNS = 12
+"""With more settings than this the seeds of one share a column of the overview."""
 _BESIDE = {
     "ranks": ("ranks", "equivalence"),
     "profile": ("profile",),
@@ -95,7 +99,8 @@ def build(
     evidence = Evidence(report)
     board = standings(report, evidence.reach, evidence.pairs)
     judged = judge(evidence, read_claims() if claims is None else claims)
-    overview = summary(report, baseline, board, evidence.reach)
+    seeds_apart = len(board) <= _MOST_COLUMNS
+    overview = summary(report, baseline, board, evidence.reach, seeds_apart=seeds_apart)
     drawn, undrawn = pictures(report, watch or (lambda _: None))
     beside = {
         "ranks": ranks(report, baseline),
@@ -113,6 +118,8 @@ def build(
     )
     environment.filters["pack"] = pack
     whole: dict[str, Sheet] = {"pairwise": pairwise(report)}  # what the page shortens
+    if not seeds_apart:
+        whole["summary"] = summary(report, baseline, board, evidence.reach)
 
     def as_csv(sheet: Sheet) -> str:
         return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
@@ -218,8 +225,8 @@ def _against_the_best(sheet: Sheet) -> Sheet:
 
 def _shortened(sheet: Sheet) -> Sheet:
     """Drop finished runs that were not chosen from a table too long to read."""
-    if len(sheet.rows) <= _MOST_ROWS:
+    if len(sheet.rows) <= _MOST_RUNS:
         return sheet
-    kept = tuple(row for row in sheet.rows if row[3].value != "done")[:_MOST_ROWS]
+    kept = tuple(row for row in sheet.rows if row[3].value != "done")[:_MOST_RUNS]
     note = f"{len(sheet.rows) - len(kept):,} further runs are in the CSV."
     return dataclasses.replace(sheet, rows=kept, notes=(*sheet.notes, note))

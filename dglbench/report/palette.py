@@ -2,8 +2,9 @@
 
 Baselines are black, vermilion and purple; the DGL family goes from navy over
 blue and cyan to green, darker the more often duals are renewed, with the
-rule-based variant in violet. Hues stay apart for colour-blind readers, and
-every method also has a marker of its own, so that nothing is lost in greyscale.
+rule-based variant in violet; RDGL from brown to gold, its Newton steps in olive.
+Hues stay apart for colour-blind readers, and every method also has a marker of its
+own, so that nothing is lost in greyscale.
 
 What stands before the first hyphen of a name is its family (``spo`` of
 ``spo-dual``), whoever wrote it: variants share a hue and differ by its shade and
@@ -55,6 +56,9 @@ _FIXED = {
     "spo-cached": Style("SPO+ cached", "#A65628", ">"),
     "lodl": Style("LODL", "#3F7D20", "H"),
     "lava": Style("LAVA", "#6E1C1C", "d"),
+    "qptl-dual": Style("QPTL-dual", "#6E1A52", "h"),
+    "rdgl-auto": Style("RDGL-auto", "#472B00", "*"),
+    "rdgl-newton": Style("RDGL-newton", "#737A1F", "d"),
 }
 _DGL_STOPS = (
     (0.0, (0x0A, 0x2A, 0x78)),
@@ -79,14 +83,18 @@ class _Family(NamedTuple):
 _FAMILIES = {
     "spo": _Family("SPO+ ", "#8A2F00", "#EE7F32"),
     "qptl": _Family("QPTL-", "#66184A", "#D0689F"),
-    "rdgl": _Family("RDGL-", "#5A3A00", "#B98A00"),
-    "pyepo": _Family("PyEPO ", "#33475B", "#8296AA"),
+    "rdgl": _Family("RDGL-", "#503200", "#C08E00"),
+    "pyepo": _Family("PyEPO ", "#26384B", "#8A9CAF"),
 }
 # Middles of further families: dark enough for text on white, away from the blues.
 _FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#DB6096", "#66788A")
 _FURTHER_SHAPES = "pH<>d8"
 _VARIANT_SHAPES = "^vsDPX<>pHd8ho"
 _SHADES = 5
+_PLACES = {"dbb": 0.0, "pfyl": 0.33, "nce": 0.67, "pg": 1.0}
+"""Where built-in variants stand in their family's shades: as far apart as these allow."""
+_DARKEST_PERIOD = 0.25
+"""Where a renewal at every epoch stands: darker is near to black, which is two-stage's."""
 _ORDER = ("two-stage", "spo", "qptl", "dgl", "rdgl")
 """Families in the order of legends and tables; others follow by name."""
 
@@ -148,7 +156,7 @@ def on_dark(colour: str) -> str:
         lightness, saturation = 1 - 0.88 * lightness, 0.6 * saturation
     else:
         # Steeply enough that the shades of a family stay apart.
-        lightness = 0.5 + 0.55 * min(lightness, 0.45)
+        lightness = 0.4 + 0.75 * min(lightness, 0.45)
     mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
     return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
 
@@ -186,13 +194,13 @@ def _period(variant: str) -> float | None:
 
 def _place(variant: str) -> float:
     """Return where in its family's shades a variant stands, from dark to light."""
+    if variant in _PLACES:
+        return _PLACES[variant]
     period = _period(variant)
     if period is not None:
-        return min(math.log10(period) / 2, 1.0)
+        return _DARKEST_PERIOD + (1 - _DARKEST_PERIOD) * min(math.log10(period) / 2, 1.0)
     if variant == "auto":
         return 0.75
-    if variant == "newton":  # renews its duals at every visit
-        return 0.0
     return zlib.crc32(variant.encode()) % _SHADES / (_SHADES - 1)
 
 

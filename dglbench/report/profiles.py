@@ -18,12 +18,13 @@ left out and named.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dglbench.report.across import blocks
 from dglbench.report.curves import curves, reference_regret
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style
@@ -33,7 +34,18 @@ from dglbench.report.titles import listing, plural, title
 from dglbench.statistics import Numbers
 from dglbench.words import percent
 
-__all__ = ["FACTORS", "Times", "anytime", "anytime_scores", "area", "profile", "times_to_target"]
+__all__ = [
+    "FACTORS",
+    "Mean",
+    "Times",
+    "anytime",
+    "anytime_means",
+    "anytime_scores",
+    "area",
+    "not_everywhere",
+    "profile",
+    "times_to_target",
+]
 
 FACTORS = (1, 2, 5, 10, 100)
 """Where the table reads the profile off."""
@@ -98,7 +110,19 @@ def profile(report: Report, reach: Reach | None = None) -> Sheet:
         "of the setting's lowest test regret in at most so many times the training seconds of the "
         "method that was quickest to do so; ever: at any time."
     )
-    return Sheet("profile", "Performance profile", _PROFILE, tuple(rows), (note, *times.left_out))
+    notes = [note, *not_everywhere(report, times, times.methods), *times.left_out]
+    return Sheet("profile", "Performance profile", _PROFILE, tuple(rows), tuple(notes))
+
+
+def not_everywhere(report: Report, times: Times, methods: Sequence[str]) -> list[str]:
+    """Name those of the methods that were not run in every setting of a profile."""
+    absent = [
+        style(method).label
+        for method in methods
+        if any((unit.key, method) not in report.chosen for unit in times.units)
+    ]
+    words = "not run in all settings, which counts as not getting there"
+    return [f"{words}: {listing(absent)}"] if absent else []
 
 
 def anytime_scores(report: Report) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
@@ -134,6 +158,34 @@ def anytime_scores(report: Report) -> tuple[dict[str, dict[str, float]], tuple[s
     return scores, left_out
 
 
+class Mean(NamedTuple):
+    """A method's mean anytime score."""
+
+    score: float
+    settings: int
+    """How many it is over."""
+    shared: bool
+    """Whether these are the same settings for all methods that share them: those compare."""
+
+
+def anytime_means(report: Report, scores: Mapping[str, Mapping[str, float]]) -> dict[str, Mean]:
+    """Return every method's mean score, the lowest first and those that compare before the others.
+
+    Methods compare over the settings of the largest complete part of the report, as mean ranks do:
+    a method that ran where scores are low shall not lead for it. Others have a mean of their own.
+    """
+    part = blocks(report)
+    same = [unit.label for unit in part.units if unit.label in scores]
+    means = {}
+    for method in report.methods:
+        shared = method in part.methods and bool(same)
+        own = [label for label in (same if shared else scores) if method in scores[label]]
+        if own:
+            score = float(np.mean([scores[label][method] for label in own]))
+            means[method] = Mean(score, len(own), shared)
+    return dict(sorted(means.items(), key=lambda item: (not item[1].shared, item[1].score)))
+
+
 def area(times: Numbers, levels: Numbers, before: float, window: tuple[float, float]) -> float:
     """Return the mean over log time of a step function that is ``before`` until its first step."""
     low, high = (math.log(end) for end in window)
@@ -158,16 +210,30 @@ def anytime(report: Report) -> Sheet:
         "mean over log training time of the test regret held so far; 0: the setting's lowest "
         "regret from the first epoch on, 1: the warm start until the end. Lower is better."
     )
+    means = anytime_means(report, scores)
     rows = []
-    for method in report.methods if units else []:
-        own = [scores[unit.label].get(method) for unit in units]
-        known = [value for value in own if value is not None]
-        if not known:
+    for method in report.methods:
+        if method not in means:
             continue
-        mean = float(np.mean(known))
-        cells = [NOTHING if value is None else Cell(f"{value:.2f}", value) for value in own]
-        rows.append((Cell(style(method).label, method), Cell(f"{mean:.2f}", mean), *cells))
-    return Sheet("anytime", "Anytime score", columns, tuple(_mark_lowest(rows)), (note, *left_out))
+        mean = means[method]
+        some = "" if mean.shared else f" ({mean.settings} of {len(units)})"
+        values = [scores[unit.label].get(method) for unit in units]
+        cells = [NOTHING if value is None else Cell(f"{value:.2f}", value) for value in values]
+        first = mean.shared and method == next(iter(means))
+        overall = Cell(f"{mean.score:.2f}{some}", mean.score, "best" if first else "")
+        rows.append((Cell(style(method).label, method), overall, *cells))
+    notes = [note]
+    if any(not mean.shared for mean in means.values()):
+        notes.append(
+            f"Means are over {plural(_shared(means), 'setting')} that the methods share; one that "
+            "lacks some of them has a mean over its own, which does not compare."
+        )
+    marked = tuple(_mark_lowest(rows))
+    return Sheet("anytime", "Anytime score", columns, marked, (*notes, *left_out))
+
+
+def _shared(means: Mapping[str, Mean]) -> int:
+    return max((mean.settings for mean in means.values() if mean.shared), default=0)
 
 
 _PROFILE = (
@@ -200,7 +266,7 @@ def _mark_highest(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
 
 
 def _mark_lowest(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    return _mark(rows, min, range(1, len(rows[0]) if rows else 1))
+    return _mark(rows, min, range(2, len(rows[0]) if rows else 2))
 
 
 def _mark(

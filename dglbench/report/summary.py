@@ -14,7 +14,8 @@ from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style
 from dglbench.report.sheet import NOTHING, Cell, Column, Sheet
 from dglbench.report.time_to_regret import NEAR, Reach
-from dglbench.report.titles import title
+from dglbench.report.titles import title, without_seed
+from dglbench.statistics import Numbers
 from dglbench.words import percent, ratio, seconds
 
 __all__ = ["default_baseline", "summary"]
@@ -29,6 +30,8 @@ class _Measure(NamedTuple):
     value: Callable[[Standing], float | None]
     write: Callable[[float], str]
     least_is_best: bool = True
+    average: Callable[[list[float]], float] = geometric_mean
+    """What stands for several seeds of a setting."""
 
 
 def default_baseline(report: Report) -> str | None:
@@ -41,14 +44,24 @@ def summary(
     baseline: str | None = None,
     board: Mapping[str, list[Standing]] | None = None,
     reach: Reach | None = None,
+    *,
+    seeds_apart: bool = True,
 ) -> Sheet:
-    """Lay out one row a method and one column a setting, in blocks of one quantity each."""
+    """Lay out one row a method and one column a setting, in blocks of one quantity each.
+
+    Unless ``seeds_apart``, the seeds of a setting share a column.
+    """
     baseline = check_baseline(report, baseline) or default_baseline(report)
     reach = reach or Reach(report)
     board = standings(report, reach) if board is None else board
     units = [unit for unit in report.units if unit.label in board]
     measures = [
-        _Measure("test regret", lambda standing: standing.run.test_regret, percent),
+        _Measure(
+            "test regret",
+            lambda standing: standing.run.test_regret,
+            percent,
+            average=lambda values: float(np.mean(values)),
+        ),
         _Measure(f"training time to best + {_WITHIN}", lambda standing: standing.near_s, seconds),
     ]
     if baseline is not None:
@@ -67,7 +80,10 @@ def summary(
         for method in report.methods
         if 2 * sum((unit.key, method) in report.chosen for unit in units) < len(units)
     }
-    blocks = [_mark_best(_block(report, units, board, measure), scarce) for measure in measures]
+    groups = [[unit] for unit in units] if seeds_apart else _families(units)
+    blocks = [
+        _mark_best(_block(report, units, groups, board, measure), scarce) for measure in measures
+    ]
     # By mean rank of regret, in all blocks: with twenty methods that is what one looks for.
     rank = {row[1].value: row[2].value for row in blocks[0]}
     order = {
@@ -76,12 +92,15 @@ def summary(
     }
     rows = [row for block in blocks for row in sorted(block, key=lambda row: order[row[1].value])]
     notes = _notes(report, units, baseline)
-    return Sheet("summary", "Summary", _columns(units), tuple(rows), notes, by="measure")
+    if any(len(group) > 1 for group in groups):
+        notes = (_OVER_SEEDS, *notes)
+    return Sheet("summary", "Summary", _columns(groups), tuple(rows), notes, by="measure")
 
 
 def _block(
     report: Report,
     units: Sequence[Unit],
+    groups: Sequence[Sequence[Unit]],
     board: Mapping[str, Sequence[Standing]],
     measure: _Measure,
 ) -> list[tuple[Cell, ...]]:
@@ -99,6 +118,12 @@ def _block(
         # Who ran and never got there is last; who did not run here has no place.
         ranks[at, ran] = average_ranks((found if measure.least_is_best else -found)[None])[0]
     counted = int((~np.isnan(ranks).all(axis=1)).sum())
+    place = {unit.key: at for at, unit in enumerate(units)}
+    columns = [
+        _column(measure, values[[place[unit.key] for unit in group]],
+                ranks[[place[unit.key] for unit in group]])
+        for group in groups
+    ]  # fmt: skip
     rows = []
     for at, method in enumerate(report.methods):
         own, places = values[:, at], ranks[:, at][~np.isnan(ranks[:, at])]
@@ -113,7 +138,7 @@ def _block(
                 Cell(f"{mean_rank:.1f}{_share(places.size, counted)}", mean_rank),
                 Cell(whole, mean) if math.isfinite(mean) else NOTHING,
             )
-        cells = [_cell(measure, own[i], ranks[i, at]) for i in range(len(units))]
+        cells = [column[at] for column in columns]
         named = Cell(measure.name, measure.name)
         rows.append((named, Cell(style(method).label, method), *overall, *cells))
     return rows
@@ -128,10 +153,36 @@ def _share(size: int, of: int) -> str:
     return "" if size == of else f" ({size} of {of})"
 
 
-def _cell(measure: _Measure, value: float, rank: float) -> Cell:
-    if math.isnan(value):
-        return NOTHING
-    return Cell(f"{measure.write(value)} ({rank:g})", float(value), "best" if rank == 1 else "")
+def _families(units: Sequence[Unit]) -> list[list[Unit]]:
+    """Put together what differs by its seeds alone."""
+    groups: dict[str, list[Unit]] = {}
+    for unit in units:
+        groups.setdefault(unit.family, []).append(unit)
+    return list(groups.values())
+
+
+def _column(measure: _Measure, values: Numbers, ranks: Numbers) -> list[Cell]:
+    """Return the cells of one setting, a method each, from (seeds, methods)."""
+    seeds = len(values)
+    found = []
+    for own, places in zip(values.T, ranks.T, strict=True):
+        known = own[~np.isnan(own)]
+        mean = math.nan
+        if known.size:
+            mean = measure.average(known.tolist()) if known.size > 1 else float(known[0])
+        found.append((mean, places[~np.isnan(places)], known.size))
+    whole = [mean for mean, _, size in found if size == seeds and math.isfinite(mean)]
+    best = (min if measure.least_is_best else max)(whole, default=math.nan)
+    cells = []
+    for mean, places, size in found:
+        if not math.isfinite(mean):
+            cells.append(NOTHING)
+            continue
+        rank = f"{places[0]:g}" if seeds == 1 else f"{places.mean():.1f}"
+        some = "" if size == seeds else f", {size} of {seeds}"
+        first = places[0] == 1 if seeds == 1 else size == seeds and mean == best
+        cells.append(Cell(f"{measure.write(mean)} ({rank}{some})", mean, "best" if first else ""))
+    return cells
 
 
 def _mark_best(rows: list[tuple[Cell, ...]], scarce: Collection[str]) -> list[tuple[Cell, ...]]:
@@ -157,14 +208,28 @@ def _leads(report: Report, reach: Reach, units: Sequence[Unit], baseline: str) -
     return leads
 
 
-def _columns(units: Sequence[Unit]) -> tuple[Column, ...]:
+def _columns(groups: Sequence[Sequence[Unit]]) -> tuple[Column, ...]:
     return (
         Column("measure", "measure", "what the block shows"),
         Column("method", "method", "the method"),
         Column("mean_rank", "mean rank", "1 is best; over the settings it ran in", numeric=True),
         Column("mean", "geometric mean", "over the settings with a value", numeric=True),
-        *(Column(unit.label, title(unit), unit.label, numeric=True) for unit in units),
+        *(_heading(group) for group in groups),
     )
+
+
+def _heading(group: Sequence[Unit]) -> Column:
+    if len(group) == 1:
+        return Column(group[0].label, title(group[0]), group[0].label, numeric=True)
+    name = without_seed(group[0])
+    return Column(name, name, f"mean over {len(group)} seeds", numeric=True)
+
+
+_OVER_SEEDS = (
+    "settings that were run with several seeds show their mean (of times and ratios the geometric "
+    "one) and, in brackets, the mean rank and how many seeds have a value where some have none; "
+    "the CSV has every seed."
+)
 
 
 def _notes(report: Report, units: Sequence[Unit], baseline: str | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dglbench.report.leaderboard import Standing
 from dglbench.report.load import Report
 from dglbench.report.palette import style
-from dglbench.report.profiles import anytime_scores
+from dglbench.report.profiles import anytime_means, anytime_scores
 from dglbench.report.ranks import Ranking
 from dglbench.report.titles import listing, title
 from dglbench.words import percent
@@ -43,14 +43,11 @@ def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[
 def _soonest(report: Report) -> str:
     """Name the method with the best anytime score."""
     scores, _ = anytime_scores(report)
-    means: dict[str, float] = {}
-    for method in report.methods:
-        known = [found[method] for found in scores.values() if method in found]
-        if known and len(known) == len(scores):
-            means[method] = sum(known) / len(known)
+    found = anytime_means(report, scores)
+    means = {method: mean.score for method, mean in found.items() if mean.shared}
     if len(means) < 2:
         return ""
-    first = min(means, key=lambda name: means[name])
+    first = next(iter(means))
     return (
         f"averaged over training time {style(first).label} held the lowest regret "
         f"(anytime score {means[first]:.2f}; 0 is best, 1 the warm start)"

@@ -16,6 +16,7 @@ from dglbench.report.equivalence import probabilities
 from dglbench.report.pairwise import simultaneous
 from dglbench.report.profiles import Times, anytime_scores, area
 from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
+from dglbench.report.summary import summary
 from dglbench.report.tables import build
 from dglbench.report.titles import listing, seed_words, title, without_seed
 
@@ -264,6 +265,26 @@ def test_the_summary_ranks_no_method_where_it_did_not_run(tmp_path):
     (rows,) = (rows for name, rows in sheet.blocks() if name == "test regret")
     found = [(row[1].value, row[2].text, row[2].tone) for row in rows]
     assert found == [("spo", "1.7", "best"), ("two-stage", "2.0", ""), ("qptl", "1.0 (1 of 3)", "")]
+
+
+def test_seeds_may_share_a_column_of_the_summary(tmp_path):
+    make_folder(tmp_path, ["spo", "qptl"], [("matching", 10, s) for s in (1, 2, 3)], epochs=4)
+    make_folder(tmp_path, ["spo", "qptl"], [("knapsack", 24, 25)], epochs=4)
+    report = load(tmp_path)
+    apart, together = summary(report), summary(report, seeds_apart=False)
+    assert [column.title for column in together.columns[4:]] == ["knapsack-24", "matching-10"]
+    regrets = {"spo": [], "qptl": []}
+    for run in report.chosen_runs():
+        if run.unit.task == "matching":
+            regrets[run.method].append(run.test_regret)
+    best = min(regrets, key=lambda method: sum(regrets[method]))
+    for row in together.rows[:2]:
+        assert row[5].value == pytest.approx(np.mean(regrets[row[1].value]))
+        assert (row[5].tone == "best") == (row[1].value == best)
+        assert row[5].text.endswith(".0)"), "the mean rank over the seeds"
+    for one, other in zip(apart.rows, together.rows, strict=True):
+        assert one[:5] == other[:5], "means over all settings, and a setting of one seed"
+    assert "the CSV has every seed" in together.notes[0]
 
 
 def test_the_summarys_leads_are_the_leaderboards(report):

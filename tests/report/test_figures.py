@@ -8,17 +8,21 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from make_logs import make_folder, make_run
+from make_logs import Settings, make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.figures import FIGURES, find, save, time_vs_regret
 from dglbench.report.figures.base import lines, percent, seconds
+from dglbench.report.figures.curve_marks import Axis, panel_marks
 from dglbench.report.figures.curve_panels import _panel_height
+from dglbench.report.figures.curve_panels import _ticks as _curve_ticks
 from dglbench.report.figures.layout import Layout, parse_width
 from dglbench.report.figures.ranks import _ticks
 from dglbench.report.figures.seed_band import held
-from dglbench.report.profiles import times_to_target
+from dglbench.report.profiles import anytime_means, anytime_scores, times_to_target
+from dglbench.report.tables import build
+from dglbench.report.titles import title
 from dglbench.runs.schemas import PHASES
 
 
@@ -317,6 +321,18 @@ def test_dual_health_and_bound_are_the_logs(report, logs):
     assert not any(name.startswith("knapsack") for name in bound["run_id"])
 
 
+def test_refreshes_are_counted_where_duals_are_not_looked_at_every_epoch(tmp_path):
+    folder = make_run(tmp_path, "dgl-1", epochs=12)
+    report = load(tmp_path)
+    duals = pq.read_table(folder / "duals.parquet")
+    pq.write_table(duals.take(list(range(0, len(duals), 4))), folder / "duals.parquet")
+    health = FIGURES["dual-health"].data(report)
+    assert health.filter(measure="dual_gap")["epoch"].to_list() == [0, 4, 8, 12]
+    refreshed = health.filter(measure="share_refreshed")
+    assert refreshed["epoch"].to_list() == list(range(1, 13))
+    assert refreshed["share"].sum() == 11, "every epoch but the first, whose duals are the set-up's"
+
+
 def test_the_bound_is_drawn_where_the_run_says_the_relaxation_is_integral(tmp_path):
     make_run(tmp_path, "dgl-5", "matching", epochs=2)  # from before runs said so
     make_run(tmp_path, "dgl-5", "top-k", epochs=2, integral=True)
@@ -469,6 +485,82 @@ def test_three_seeds_are_drawn_as_mean_and_range(tmp_path):
         last = band[band["method"] == method].iloc[-1]
         assert last["low"] == pytest.approx(min(regrets))
         assert last["high"] == pytest.approx(max(regrets))
+
+
+def test_a_marker_above_the_panel_is_not_put_on_its_edge():
+    def rows(seed, best):
+        return [
+            {"run_id": f"two-stage-{seed}", "method": "two-stage", "epoch": at, "x": 10.0**at,
+             "best_epoch": 1 + seed, "test_regret": level, "best_test_regret": level,
+             "warm_start_regret": 0.10}
+            for at, level in enumerate(best)
+        ]  # fmt: skip
+
+    # The first seed is done at once, far above the panel where the other still is.
+    frame = pl.DataFrame([*rows(0, [9.0, 0.09, 0.09, 0.09]), *rows(1, [9.0, 9.0, 0.09, 0.09])])
+    marks = panel_marks(frame, Axis(0.0, 3.0, 4.0, 0.1), {})
+    assert marks["selected"].is_empty()
+    assert marks["ends"]["y"].to_list() == pytest.approx([0.09])
+
+
+def test_labels_under_a_log_axis_stand_apart():
+    wide = Axis(0.0, 5.5, 8.6, 0.2)
+    assert _curve_ticks(wide, 1.0, 2.5) == [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]
+    assert _curve_ticks(wide, 1.0, 1.8) == [1.0, 10.0, 1e3, 1e5]
+    assert _curve_ticks(wide, None, 1.8) == [1.0, 100.0, 1e4]
+
+
+def test_forms_keep_the_order_of_the_settings_and_to_a_page(tmp_path):
+    for share in (0.75, 0.25, 0.5):
+        settings = Settings(n=48, capacity_fraction=share)
+        methods = ("dgl-5", "rdgl-5") if share == 0.75 else ("rdgl-5", "dgl-5")
+        for method in methods[: 1 if share == 0.5 else 2]:
+            make_run(tmp_path, method, "knapsack", 48, epochs=2, settings=settings)
+    report = load(tmp_path)
+    drawn = FIGURES["forms"].draw(report).data["panel"].cat.categories.to_list()
+    assert drawn == [title(unit) for unit in report.units]
+    for columns in (1, 2):
+        plot = FIGURES["forms"].draw(report, Layout(3.4 * columns))
+        assert plot.theme.getp("figure_size")[1] <= 9
+
+
+def uneven(folder):
+    """Two methods in four settings, a third in one of them: where scores are low, or high."""
+    make_folder(folder, ["spo", "dgl-1"], [("matching", n, 25) for n in (10, 20, 30, 40)], epochs=8)
+    make_run(folder, "dgl-5", n=10, epochs=8)
+    return load(folder)
+
+
+def test_means_compare_over_the_settings_that_methods_share(tmp_path):
+    report = uneven(tmp_path)
+    scores, _ = anytime_scores(report)
+    means = anytime_means(report, scores)
+    assert [mean.shared for mean in means.values()] == [True, True, False]
+    assert list(means)[-1] == "dgl-5"
+    assert means["dgl-5"].settings == 1
+    assert means["spo"].score == pytest.approx(np.mean([found["spo"] for found in scores.values()]))
+    plot = FIGURES["anytime"].draw(report)
+    names = plot.data["name"].cat.categories.to_list()
+    assert names[0] == "DGL-5 (1)", "the lowest row, with how many settings it has"
+    assert "means over 4 of 4 settings" in plot.labels.caption
+    rows = {row["method"]: row for row in build("anytime", report).records()}
+    assert rows["dgl-5"]["mean"] == means["dgl-5"].score
+    marked = [row[0].value for row in build("anytime", report).rows if row[1].tone == "best"]
+    assert marked == [next(iter(means))]
+
+
+def test_what_was_not_run_is_said_in_the_picture(tmp_path):
+    report = uneven(tmp_path)
+    assert "counts as not getting there: DGL-5" in FIGURES["profile"].draw(
+        report
+    ).labels.caption.replace("\n", " ")
+    make_folder(tmp_path, ["qptl"], [("matching", n, 25) for n in (10, 20, 30, 40)], epochs=8)
+    report = load(tmp_path)
+    assert "left out: 1 method not run in all" in FIGURES["ranks"].draw(report).labels.caption
+    blank = FIGURES["time-split"].draw(report).layers[-1]
+    assert blank.geom.aes_params["label"] == "not run"
+    assert set(blank._data["name"]) == {"DGL-5"}
+    assert len(blank._data) == 3
 
 
 def test_a_step_curve_holds_its_level():

@@ -124,6 +124,20 @@ def test_a_picker_shows_one_setting_at_a_time(browser):
     assert measures[2] == "times sooner than SPO+ at its regret"
 
 
+def test_names_and_headings_stay_in_place_together(browser, file):
+    browser.open(file, 390)
+    box = "document.querySelector('#leaderboard .block:not(.away) .scroll')"
+    lefts = f"[...{box}.querySelectorAll('tr')].map((r) => r.cells[0].getBoundingClientRect().left)"
+    before = browser.ask(lefts)
+    browser.ask(f"{box}.scrollLeft = 120")
+    assert browser.ask(f"{box}.scrollLeft") == 120
+    assert browser.ask(lefts) == before
+    # Collapsed borders would be left behind by the cells that stay.
+    assert (
+        browser.ask(f"getComputedStyle({box}.querySelector('table')).borderCollapse") == "separate"
+    )
+
+
 def test_the_search_box_keeps_matching_runs(browser):
     search = (
         "(() => {{ const e = document.querySelector('input[data-search]'); e.value = {!r};"
@@ -182,6 +196,9 @@ def test_pointing_at_a_line_tells_its_numbers(browser):
     words = browser.ask(f"{tip}.textContent")
     for name in ("method", "training seconds", "test regret", "epoch", "solver calls"):
         assert name in words
+    assert any(f"method{name}" in words for name in ("SPO+", "QPTL", "DGL-1", "my<script>"))
+    assert "undefined" not in words
+    assert "NaN" not in words
 
 
 def test_dark_paints_chart_figures_and_swatches(browser, file):

@@ -64,6 +64,29 @@ def test_every_built_in_family_has_a_colour_of_its_own(shown):
         assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
 
 
+BUILT_IN = [
+    "two-stage", "spo", "spo-cached", "spo-smoothed", "qptl", "qptl-dual", "dgl-none", "dgl-20",
+    "dgl-5", "dgl-1", "dgl-auto", "rdgl-none", "rdgl-5", "rdgl-1", "rdgl-auto", "rdgl-newton",
+    "fenchel-young", "lava", "lodl", "pyepo-dbb", "pyepo-nce", "pyepo-pfyl", "pyepo-pg",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", [str, on_dark], ids=["light", "dark"])
+def test_no_two_built_in_methods_look_alike(shown):
+    """Also within a family: with --methods all of them may be lines of one panel."""
+    seen = {name: lab(linear(shown(style(name).colour))) for name in BUILT_IN}
+    for one, other in itertools.combinations(BUILT_IN, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 8, (one, other)
+        assert style(one)[1:] != style(other)[1:]
+
+
+def test_colours_stand_out_on_a_dark_page():
+    card = np.array([0.2126, 0.7152, 0.0722]) @ linear("#1D2024")
+    for name in BUILT_IN:
+        luminance = np.array([0.2126, 0.7152, 0.0722]) @ linear(on_dark(style(name).colour))
+        assert (luminance + 0.05) / (card + 0.05) > 3, name
+
+
 def test_every_method_has_its_own_colour_and_marker():
     assert len({style(method).colour for method in METHODS}) == len(METHODS)
     assert len({style(method).shape for method in METHODS}) == len(METHODS)

@@ -160,7 +160,7 @@ def plain(values: Iterable[float]) -> list[str]:
     return [f"{value:g}" for value in values]
 
 
-def log_breaks(limits: tuple[float, float]) -> list[float]:
+def log_breaks(limits: tuple[float, float], most: int = 5) -> list[float]:
     """Return ticks for a log axis: powers of ten, or 1-2-5 steps where there are too few."""
     low, high = limits
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -169,7 +169,7 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
         ticks = [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
         if len(ticks) >= 3:
             break
-    return ticks[:: max(1, math.ceil(len(ticks) / 4))]
+    return ticks[:: max(1, math.ceil(len(ticks) / most))]
 
 
 def legend_lines(methods: Iterable[str], width: float, extra_in: float = 0.22) -> int:

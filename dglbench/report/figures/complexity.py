@@ -75,7 +75,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     grown = grown.sort("n").with_columns(line=pl.concat_str("task", "method", separator=" "))
     diagonal = pl.DataFrame({"low": [low], "high": [high]})
     axis = {
-        "breaks": log_breaks((low, high)),
+        "breaks": log_breaks((low, high), most=4),  # `100 ms` is long
         "minor_breaks": [],
         "labels": seconds,
         "limits": (low, high),

@@ -70,7 +70,8 @@ def panel_marks(
         lines += _path(method, HELD, [xs[-1], slot], [end, end], top)
         if end > top:  # it leaves the panel and does not come back
             continue
-        selected.append({"method": method, "x": at, "y": min(level, top)})
+        if level <= top:  # of several seeds, the mean may come down from above later
+            selected.append({"method": method, "x": at, "y": level})
         ends.append(
             {"method": method, "x": slot, "y": min(end, top),
              "low": max(interval[0], low), "high": min(interval[1], top)}

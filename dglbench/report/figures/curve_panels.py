@@ -38,16 +38,16 @@ from dglbench.report.figures.curve_marks import (
     limits,
     panel_marks,
 )
-from dglbench.report.figures.layout import FREE, Layout
+from dglbench.report.figures.layout import FREE, PAGE_IN, Layout
 from dglbench.report.palette import method_order, style
 
 __all__ = ["draw_curves"]
 
 _PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 1.85, 1.15
-_PAGE_IN = 9.0
-"""What a page of a paper has in height."""
 _SLOT_IN = 0.08
 """Room for one method's final level at the right of a panel."""
+_LABEL_IN = 0.24
+"""Room for a label under the axis: `0.01`, `100k`."""
 # Line type, width and alpha.
 _KINDS = {
     BEST: ("solid", 0.75, 1.0),
@@ -124,6 +124,7 @@ def draw_curves(
     if written:
         labs["caption"] = "\n".join(written)
     zero = floor if x == "solves" else None
+    ticks = _ticks(axis, zero, width / columns - 0.5) if frame[x].max() else [floor]
     method_lines = legend_lines(methods, width, extra_in=0.32)
     kind_lines = math.ceil(len(kinds) * 1.25 / (width - 0.2))
     below_in = 0.42 + 0.16 * (method_lines + kind_lines) + 0.11 * len(written)
@@ -132,7 +133,7 @@ def draw_curves(
         + p9.facet_wrap("panel", ncol=columns, scales="free_y",
                         labeller=wrap(int(12.5 * width / columns)))
         + p9.scale_x_log10(
-            breaks=_ticks(axis, zero) if frame[x].max() else [floor], minor_breaks=[],
+            breaks=ticks, minor_breaks=[],
             limits=(10**axis.left, 10**axis.right), expand=(0, 0),
             labels=lambda values: _axis_labels(values, x_labels, zero),
         )
@@ -149,7 +150,8 @@ def draw_curves(
         + look(
             width,
             (_panel_height(rows, below_in, layout) + 0.12) * rows + below_in,
-            legend_box="vertical", legend_box_margin=0, legend_key_width=16,
+            legend_box="vertical", legend_box_just="center", legend_box_margin=0,
+            legend_key_width=16,
         )
     )  # fmt: skip
 
@@ -158,7 +160,7 @@ def _panel_height(rows: int, below_in: float, layout: Layout) -> float:
     """Return a panel's height: on paper less than usual, where a page would not hold them all."""
     if layout.width is None:
         return _PANEL_HEIGHT_IN
-    fitting = (_PAGE_IN - below_in) / rows - 0.12
+    fitting = (PAGE_IN - below_in) / rows - 0.12
     return min(_PANEL_HEIGHT_IN, max(_LEAST_HEIGHT_IN, fitting))
 
 
@@ -215,12 +217,12 @@ def _axis(
     return Axis(left - margin, data + margin, right, per_inch * slot_in), floor
 
 
-def _ticks(axis: Axis, zero: float | None) -> list[float]:
-    """Return ticks under the data; where calls are counted, one at 0."""
+def _ticks(axis: Axis, zero: float | None, panel_in: float) -> list[float]:
+    """Return ticks under the data, their labels apart; where calls are counted, one at 0."""
     low = axis.left if zero is None else math.log10(zero * 5)
     powers = [10.0**power for power in range(math.ceil(low - 1e-9), math.floor(axis.data) + 1)]
-    if len(powers) > 6:
-        powers = powers[::2]
+    decade_in = panel_in / (axis.right - axis.left)
+    powers = powers[:: max(1, math.ceil(_LABEL_IN / decade_in))]
     ticks = powers if len(powers) >= 3 else log_breaks((10**low, 10**axis.data))
     return ticks if zero is None else [zero, *ticks]
 

@@ -32,23 +32,30 @@ _MEASURES = {
     "share_refreshed": "refreshes so far\n(passes over data)",
     "share_broken": "instances with a\nbroken constraint",
 }
-_MARGIN_IN, _PANEL_IN, _LEAST_PANEL_IN = 0.8, 1.4, 1.0
+_MARGIN_IN, _PANEL_IN, _LEAST_PANEL_IN = 0.8, 1.4, 1.15
 _LETTERS_AN_INCH = 12.5
 _MOST_SETTINGS = 6
 """Side by side; their three rows leave no place to go on below."""
 
 
 def data(report: Report) -> pl.DataFrame:
-    """Return the three measures per epoch of the chosen DGL runs, one seed of every setting."""
+    """Return the three measures per epoch of the chosen DGL runs, one seed of every setting.
+
+    Duals are looked at where a run is evaluated, which need not be at every epoch; refreshes are
+    counted at every epoch by the clock, so that none is missed when they are added up.
+    """
     duals = dgl_table(report, "duals", "dual-health")
-    long = duals.unpivot(
-        index=["run_id", "setting", "method", "epoch"],
-        on=list(_MEASURES),
-        variable_name="measure",
-        value_name="share",
+    looked_at = [name for name in _MEASURES if name != "share_refreshed"]
+    names = ["run_id", "setting", "method", "epoch"]
+    long = duals.unpivot(index=names, on=looked_at, variable_name="measure", value_name="share")
+    runs = [run for run in report.done if run.run_id in set(duals["run_id"].to_list())]
+    instances = {run.run_id: run.train_instances for run in runs}
+    per_instance = pl.col("solves_refresh") / pl.col("run_id").replace_strict(instances)
+    refreshed = report.table("timing", runs).select(
+        *names, pl.lit("share_refreshed").alias("measure"), per_instance.alias("share")
     )
     # The first duals are the set-up of every variant; as a refresh they would say nothing.
-    return long.filter((pl.col("measure") != "share_refreshed") | (pl.col("epoch") > 0))
+    return pl.concat([long, refreshed.filter(pl.col("epoch") > 0)], how="vertical_relaxed")
 
 
 def draw(report: Report, layout: Layout = FREE) -> Any:

@@ -14,7 +14,7 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.figures.base import Figure, look, percent, to_table, wrap
-from dglbench.report.figures.layout import FREE, TEXT_IN, Layout
+from dglbench.report.figures.layout import FREE, PAGE_IN, TEXT_IN, Layout
 from dglbench.report.load import Report, Run
 from dglbench.report.palette import family
 from dglbench.report.titles import without_seed
@@ -27,6 +27,7 @@ _WORDS = {"none": "never", "1": "every\nepoch", "auto": "where it\nmisleads",
           "newton": "Newton\nsteps", "step": "every\nstep"}  # fmt: skip
 _LAST = list(_WORDS)[1:]
 _PANEL_IN = 3.4
+_PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 2.0, 1.3
 
 
 def data(report: Report) -> pl.DataFrame:
@@ -62,12 +63,14 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a panel per setting: regret by refresh, a line per form, a point per seed."""
     frame = data(report)
     refreshes = sorted(set(frame["refresh"].to_list()), key=_rarity)
-    panels = list(dict.fromkeys(frame["panel"].to_list()))
+    found = set(frame["panel"].to_list())
+    panels = [name for name in dict.fromkeys(map(without_seed, report.units)) if name in found]
     named = frame.with_columns(pl.col("refresh").map_elements(_words, pl.String))
     orders = {"panel": panels, "refresh": list(map(_words, refreshes)), "form": list(_FORMS)}
     mean = named.group_by("panel", "form", "refresh").agg(pl.col("test_regret").mean())
     points, means = (to_table(each, **orders) for each in (named, mean))
     columns = layout.columns(len(panels), _PANEL_IN)
+    rows = -(-len(panels) // columns)
     width = layout.inches(columns, TEXT_IN / 2)
     shown = [form for form in _FORMS if form in set(frame["form"])]
     side_by_side = p9.position_dodge(width=0.4)
@@ -82,8 +85,15 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.scale_color_manual(values=_FORMS, breaks=shown)
         + p9.scale_shape_manual(values=_SHAPES, breaks=shown)
         + p9.labs(x="prices renewed", y="test regret")
-        + look(width, 0.75 + 2.0 * -(-len(panels) // columns))
+        + look(width, 0.75 + _panel_height(rows, layout) * rows)
     )  # fmt: skip
+
+
+def _panel_height(rows: int, layout: Layout) -> float:
+    """Return a panel's height: on paper less than usual, where a page would not hold them all."""
+    if layout.width is None:
+        return _PANEL_HEIGHT_IN
+    return min(_PANEL_HEIGHT_IN, max(_LEAST_HEIGHT_IN, (PAGE_IN - 0.75) / rows))
 
 
 def _form(run: Run) -> str | None:

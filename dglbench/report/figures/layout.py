@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from dglbench.errors import ReportError
 
-__all__ = ["COLUMN_IN", "FREE", "TEXT_IN", "WIDTHS", "Layout", "parse_width"]
+__all__ = ["COLUMN_IN", "FREE", "PAGE_IN", "TEXT_IN", "WIDTHS", "Layout", "parse_width"]
 
 COLUMN_IN, TEXT_IN = 3.4, 7.0
 WIDTHS = {"column": COLUMN_IN, "text": TEXT_IN}
 """One column of a two-column paper, and both."""
+PAGE_IN = 9.0
+"""What a page of a paper has in height."""
 
 
 @dataclass(frozen=True)

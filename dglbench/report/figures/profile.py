@@ -23,7 +23,7 @@ from dglbench.report.figures.base import (
 from dglbench.report.figures.choice import BEST_ONLY, best_of_each_family, is_crowded
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
-from dglbench.report.profiles import times_to_target
+from dglbench.report.profiles import not_everywhere, times_to_target
 
 __all__ = ["FIGURE", "data"]
 
@@ -66,23 +66,26 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     table = to_table(frame)
     width = layout.inches(1)
     methods = frame["method"].unique().to_list()
-    note = BEST_ONLY if is_crowded(report, layout) else None
+    notes = [BEST_ONLY] if is_crowded(report, layout) else []
+    drawn = [method for method in report.methods if method in methods]
+    notes = lines([*notes, *not_everywhere(report, times_to_target(report), drawn)], width)
     high = float(table["factor"].max())
-    ticks = [float(f) for f in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if f <= high]
+    steps = (1, 2, 5) if high <= 100 else (1,)
+    ticks = [s * 10.0**power for power in range(10) for s in steps if s * 10.0**power <= high]
     return (
         p9.ggplot(table, p9.aes("factor", "share", color="method"))
         + p9.geom_step(size=0.6)
         + p9.geom_point(p9.aes(shape="method"), size=1.4, stroke=0.3)
         + p9.scale_x_log10(
-            breaks=ticks[:: 1 if len(ticks) <= 7 else 2], minor_breaks=[],
+            breaks=ticks, minor_breaks=[],
             labels=lambda values: [f"{value}×" for value in number(values)],
         )
         + p9.scale_y_continuous(labels=percent, limits=(0, 1), breaks=[0, 0.25, 0.5, 0.75, 1])
         + method_scales(table["method"], legend=True)
         + legend_rows(methods, width)
         + p9.labs(x="times the quickest method's time", y="settings within 5 % of the best",
-                  caption=note and "\n".join(lines([note], width)))
-        + look(width, 2.3 + legend_in(methods, width) + (0.25 if note else 0))
+                  caption="\n".join(notes) or None)
+        + look(width, 2.3 + legend_in(methods, width) + 0.125 * len(notes))
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.ranks import Ranking, ranking
+from dglbench.report.titles import plural
 
 __all__ = ["FIGURE", "data"]
 
@@ -94,15 +95,16 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
             y=-0.09 - _BAR * place, yend=-0.09 - _BAR * place, color=INK, size=1.5,
         )  # fmt: skip
     plot = _ruler(plot, found, deepest - 0.12) if found.test == "nemenyi" else plot
+    notes = _notes(found, len(report.methods) - count)
     bottom = deepest - (0.3 if found.test == "nemenyi" else 0.05)
     return (
         plot
         + p9.scale_color_manual(values=colours, guide=None)
         + p9.scale_x_continuous(limits=(1 - room * 1.2, count + room * 1.2), expand=(0, 0))
         + p9.scale_y_continuous(limits=(bottom, 0.38), expand=(0, 0))
-        + p9.labs(x="", y="", caption=_caption(found))
+        + p9.labs(x="", y="", caption="\n".join(notes))
         + look(
-            width, 0.38 - bottom + 0.6, axis_text=p9.element_blank(),
+            width, 0.38 - bottom + 0.27 + 0.11 * len(notes), axis_text=p9.element_blank(),
             panel_grid_major=p9.element_blank(), panel_border=p9.element_blank(),
             axis_title=p9.element_blank(), axis_ticks=p9.element_blank(),
         )
@@ -137,10 +139,15 @@ def _ruler(plot: Any, found: Ranking, y: float) -> Any:
     )
 
 
-def _caption(found: Ranking) -> str:
+def _notes(found: Ranking, left_out: int) -> list[str]:
     test = "Nemenyi" if found.test == "nemenyi" else "Wilcoxon–Holm"
-    lines = [found.blocks.scope, f"bar: not told apart ({test}, 5 %)", found.friedman_words]
-    return "\n".join(line for line in lines if line)
+    lines = [
+        found.blocks.scope,
+        f"left out: {plural(left_out, 'method')} not run in all of them" if left_out else "",
+        f"bar: not told apart ({test}, 5 %)",
+        found.friedman_words.removesuffix("."),
+    ]
+    return [line for line in lines if line]
 
 
 def _ranking(report: Report) -> Ranking:
@@ -160,7 +167,7 @@ FIGURE = Figure(
         "Each setting ranks the methods by test regret, 1 the lowest; shown are mean ranks. A bar "
         "joins methods that the settings cannot tell apart: by Wilcoxon's signed-rank test, "
         "corrected for the number of pairs (Holm), or, where there are too few settings for it to "
-        "show anything, by Nemenyi's critical difference. The table `ranks` has the numbers."
+        "show anything, by Nemenyi's critical difference. The table ranks has the numbers."
     ),
     draw=draw,
     data=data,

@@ -73,6 +73,12 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     ends = table.drop_duplicates(["panel", "name"]).assign(
         text=lambda rows: seconds(float(f"{value:.2g}") for value in rows["epoch_s"])
     )
+    ran = set(zip(table["panel"], table["name"], strict=True))
+    absent = pl.DataFrame(
+        [(panel, name) for panel in titles.values() for name in names.values()
+         if (panel, name) not in ran],
+        schema={"panel": pl.String, "name": pl.String}, orient="row",
+    )  # fmt: skip
     width = layout.inches(columns, 2.5)
     notes = lines([BEST_ONLY] * is_crowded(report, layout) + ([note] if note else []), width)
     return (
@@ -81,6 +87,11 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.geom_text(
             p9.aes("name", label="text"), ends, y=1.02, ha="left", va="center",
             size=SMALL_PT, color=MUTED, inherit_aes=False,
+        )
+        + p9.geom_text(
+            p9.aes("name"), to_table(absent, panel=titles.values(), name=names.values()),
+            label="not run", y=0.02, ha="left", va="center", size=SMALL_PT, color="#A8A8A8",
+            inherit_aes=False,
         )
         + p9.coord_flip()
         + p9.facet_wrap("panel", ncol=columns, labeller=wrap(36))

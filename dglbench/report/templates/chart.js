@@ -13,8 +13,9 @@
   const boxes = [...document.querySelectorAll("#chart-methods input")];
 
   data.settings.forEach((setting, at) => control("setting").append(new Option(setting.title, at)));
-  const largest = data.settings.length - 1;
-  control("setting").value = largest;
+  // The last, and largest, of the settings in which most methods were run.
+  const methodsIn = data.settings.map(({ seeds }) => Math.max(...seeds.map(({ curves }) => Object.keys(curves).length)));
+  control("setting").value = methodsIn.lastIndexOf(Math.max(...methodsIn));
 
   function fillSeeds() {
     const { seeds } = data.settings[control("setting").value];
