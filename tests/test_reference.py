@@ -1,6 +1,8 @@
 """The reference results: what is committed is what the commands print, and the README quotes it."""
 
+import itertools
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ FIELD = REFERENCE / "field"
 TABLES = {
     "paper/runs": ("summary", "leaderboard", "ranks", "pairwise", "selected"),
     "field/timed/field": ("summary", "seeds", "selected", "budget"),
+    "field/timed/same-data": ("leaderboard", "summary"),
 }
+FORMS = ("plain", "adjusted", "reactive")
 CELL = re.compile(r"([\d.]+ %), ([^()]+?)(?: \(([^)]+)\))?")  # 5.17 %, 0.684 s (DGL-20)
 
 
@@ -30,16 +34,19 @@ def report(folder):
 
 def test_tables_are_drawn_from_the_runs_beside_them(folder, report):
     tables = REFERENCE / folder.partition("/")[0] / "tables"
+    if folder.endswith("same-data"):
+        tables /= "same-data"
     for name in TABLES[folder]:
         committed = (tables / f"{name}.md").read_text("utf-8")
         assert render(build(name, report), "md") == committed, name
 
 
 def test_timed_runs_were_made_alone_by_committed_code(report):
-    environments = [run.environment for run in report.chosen_runs()]
-    assert {(e.threads, e.concurrency, e.git_dirty) for e in environments} == {(1, 1, False)}
-    assert len({e.git_revision for e in environments}) == 1
-    assert len({e.machine for e in environments}) == 1
+    for unit in report.units:
+        environments = [run.environment for run in report.chosen_runs(unit)]
+        assert {(e.threads, e.concurrency, e.git_dirty) for e in environments} == {(1, 1, False)}
+        # Seconds are compared within a setting: there all is alike.
+        assert len({(e.git_revision, e.machine) for e in environments}) == 1, unit.label
 
 
 def test_tuning_never_saw_the_data_that_are_reported():
@@ -61,24 +68,52 @@ def by_setting(file):
 
 
 def test_the_readme_quotes_the_means_over_seeds():
-    readme = (ROOT / "README.md").read_text("utf-8").replace("**", "")
     seeds = by_setting(FIELD / "tables" / "seeds.md")
-    lines = readme.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("| setting |"))
-    header = [cell.strip() for cell in lines[start].strip("| ").split(" | ")]
-    quoted = 0
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        setting, *cells = (cell.strip() for cell in line.strip("|").split(" | "))
-        for column, cell in zip(header[1:], cells, strict=True):
-            if cell == "—":
-                continue
+    quoted = rows_below("README.md", "setting")
+    assert len(quoted) == len(seeds), "every setting"
+    for row in quoted:
+        setting = row.pop("setting")
+        for column, cell in row.items():
             regret, seconds, named = CELL.fullmatch(cell).groups()
-            row = seeds[setting][named or column]
-            assert (row["mean regret"], row["time (mean)"]) == (regret, seconds), (setting, column)
-            quoted += 1
-    assert quoted >= 40
+            found = seeds[setting][named or column]
+            assert (found["mean regret"], found["time (mean)"]) == (regret, seconds), column
+
+
+def rows_below(page, first):
+    """The rows of the table on a page whose first heading is this, each a dict by heading."""
+    lines = (ROOT / page).read_text("utf-8").replace("**", "").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} |"))
+    cut = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[start:]]
+    header, rows = cut[0], itertools.takewhile(lambda row: len(row) == len(cut[0]), cut[2:])
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_the_note_on_reactive_prices_quotes_the_leaderboards():
+    board = by_setting(FIELD / "tables" / "same-data" / "leaderboard.md")
+    quoted = rows_below("docs/reactive.md", "setting")
+    assert len(quoted) == 10
+    for row in quoted:
+        found = {name.rstrip("★≈ "): cells for name, cells in board[row.pop("setting")].items()}
+        for method, regret in row.items():
+            assert found[method]["test regret (95 %)"].startswith(f"{regret} %"), method
+
+
+def test_the_note_on_reactive_prices_quotes_means_by_form():
+    runs = load(FIELD / "timed" / "forms").done
+    refreshes = ("none", "5", "1", "auto", "newton")
+    columns = [(task, form) for task in ("matching", "knapsack") for form in FORMS]
+    for refresh, row in zip(
+        refreshes, rows_below("docs/reactive.md", "prices renewed"), strict=True
+    ):
+        for (task, form), cell in zip(columns, list(row.values())[1:], strict=True):
+            regrets = [
+                100 * run.test_regret
+                for run in runs
+                if run.unit.task == task
+                and run.method.partition("-")[2] == refresh
+                and run.record.identity.options.get("form", "reactive") == form
+            ]
+            assert cell == (f"{statistics.mean(regrets):.2f}" if regrets else "—"), (refresh, form)
 
 
 def test_the_readme_quotes_mean_ranks():

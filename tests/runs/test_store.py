@@ -11,12 +11,11 @@ from dglbench.runs import format1
 from dglbench.runs.record import FINAL_STATES, RunRecord
 from dglbench.runs.store import damage, read_record, run_folders
 
-REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+OLD = Path(__file__).parents[2] / "results" / "reference" / "paper" / "runs"
 
 
-@pytest.mark.parametrize("sweep", ["tuned", "paper"])
-def test_runs_of_0_1_are_read_as_they_are(sweep):
-    folders = list(run_folders(REFERENCE / sweep / "runs"))
+def test_runs_of_0_1_are_read_as_they_are():
+    folders = list(run_folders(OLD))
     assert len(folders) == 80
     for folder in folders:
         record = read_record(folder)
@@ -27,19 +26,19 @@ def test_runs_of_0_1_are_read_as_they_are(sweep):
 
 
 def test_notes_of_format_1_are_told_from_the_rest():
-    folder = next(run_folders(REFERENCE / "tuned" / "runs")).parent
+    folder = next(run_folders(OLD)).parent
     (qptl,) = folder.glob("knapsack-24-*-qptl-*")
     assert read_record(qptl).notes == {"qp_failures": 0}
 
 
 def test_a_record_survives_its_own_document():
-    for folder in list(run_folders(REFERENCE / "tuned" / "runs"))[:3]:
+    for folder in list(run_folders(OLD))[:3]:
         record = read_record(folder)
         assert RunRecord.parse(record.document()) == record
 
 
 def test_an_unknown_field_is_left_out_and_a_missing_one_filled_in():
-    document = format1.read_document(next(run_folders(REFERENCE / "tuned" / "runs")))
+    document = format1.read_document(next(run_folders(OLD)))
     document["status"]["mood"] = "good"
     del document["environment"]["load_1min"]
     record = RunRecord.parse(document)
@@ -58,7 +57,7 @@ def test_an_unknown_field_is_left_out_and_a_missing_one_filled_in():
     ],
 )
 def test_a_damaged_run_of_format_1_is_named(tmp_path, change, sentence):
-    source = next(run_folders(REFERENCE / "tuned" / "runs"))
+    source = next(run_folders(OLD))
     for name in ("spec.json", "status.json"):
         (tmp_path / name).write_bytes((source / name).read_bytes())
     change(tmp_path / "spec.json", tmp_path / "status.json")

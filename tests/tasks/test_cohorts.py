@@ -14,7 +14,7 @@ from dglbench.solvers import make_solver
 from dglbench.training.resolve import resolve_data
 
 TASK = find_task("matching")
-REFERENCE = Path(__file__).parents[2] / "results" / "reference" / "tuned" / "runs"
+REFERENCE = Path(__file__).parents[2] / "results" / "reference" / "paper" / "runs"
 WEEKS = {"n": 7, "train": 20, "val": 10, "test": 10, "fewest": 3, "room": "drawn"}
 
 
