@@ -116,6 +116,25 @@ def test_the_note_on_reactive_prices_quotes_means_by_form():
             assert cell == (f"{statistics.mean(regrets):.2f}" if regrets else "—"), (refresh, form)
 
 
+@pytest.mark.parametrize(
+    ("words", "tables", "method"),
+    [
+        ("QPTL ends at", "paper/tables", "QPTL"),
+        ("behind DGL (`paper`), and at", "field/tables/same-data", "QPTL-dual"),
+        ("RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
+    ],
+)
+def test_what_we_learnt_quotes_matching_50(words, tables, method):
+    page = " ".join((ROOT / "docs" / "paper.md").read_text("utf-8").split())
+    quoted = re.findall(r"[\d.]+", page.split(words)[1].split("%")[0])
+    board = by_setting(REFERENCE / tables / "leaderboard.md")
+    for seed, number in zip((10, 25, 95), quoted, strict=True):
+        rows = board[f"matching-50, seed {seed}"]
+        (cells,) = (row for name, row in rows.items() if name.rstrip("★≈ ") == method)
+        regret = float(cells["test regret (95 %)"].split()[0])
+        assert number == f"{regret:.1f}"
+
+
 def test_the_readme_quotes_mean_ranks():
     quoted = re.findall(r"([\w+–-]+) \((\d+\.\d\d)\)", (ROOT / "README.md").read_text("utf-8"))
     ranks = (FIELD / "tables" / "ranks.md").read_text("utf-8")

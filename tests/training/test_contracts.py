@@ -12,12 +12,15 @@ from dglbench.runs import schemas
 from dglbench.training.evaluation import load_data
 from dglbench.training.warm_start import fresh_predictor
 
-from .helpers import METHODS, PYEPO_METHODS, TASKS, make_spec, run, served
+from .helpers import METHODS, PYEPO_METHODS, TASKS, also_served, make_spec, run, served
 
 EPOCHS = 10
 
 
-@pytest.fixture(scope="module", params=served(), ids="-".join)
+COMBINATIONS = [*served(), *(pytest.param(one, marks=pytest.mark.slow) for one in also_served())]
+
+
+@pytest.fixture(scope="module", params=COMBINATIONS, ids="-".join)
 def ran(request):
     """One run of every combination, from untrained weights; made when its first test comes."""
     task, method, solver = request.param
