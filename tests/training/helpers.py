@@ -100,14 +100,15 @@ def served():
 
 def also_served():
     """All other combinations of task, method and solver family that go together."""
-    left_out = {
+    known = {
+        *served(),
         # The point at which a first-order method ends need be no vertex; LAVA says so.
         ("scheduling", "lava", "pdlp"),
         # Without a warm start they stay where they are: their decisions hardly change there.
         *(("top-k", f"pyepo-{name}", s) for name in ("nce", "nid", "pg") for s in SOLVERS),
     }
     asked = [(t, m, s) for t in TASKS for m in (*METHODS, *PYEPO_METHODS) for s in SOLVERS]
-    return [one for one in asked if one not in {*served(), *left_out} and not refusal(*one)]
+    return [one for one in asked if one not in known and not refusal(*one)]
 
 
 def fastest(task):
