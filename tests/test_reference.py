@@ -117,15 +117,17 @@ def test_the_note_on_reactive_prices_quotes_means_by_form():
 
 
 @pytest.mark.parametrize(
-    ("words", "tables", "method"),
+    ("page", "words", "tables", "method"),
     [
-        ("QPTL ends at", "paper/tables", "QPTL"),
-        ("behind DGL (`paper`), and at", "field/tables/same-data", "QPTL-dual"),
-        ("RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
+        ("docs/paper.md", "QPTL ends at", "paper/tables", "QPTL"),
+        ("docs/paper.md", "DGL (`paper`), and at", "field/tables/same-data", "QPTL-dual"),
+        ("docs/paper.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
+        ("README.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
+        ("README.md", "in half a second, QPTL at", "field/tables/same-data", "QPTL"),
     ],
 )
-def test_what_we_learnt_quotes_matching_50(words, tables, method):
-    page = " ".join((ROOT / "docs" / "paper.md").read_text("utf-8").split())
+def test_regrets_on_matching_50_are_quoted_as_they_are(page, words, tables, method):
+    page = " ".join((ROOT / page).read_text("utf-8").split())
     quoted = re.findall(r"[\d.]+", page.split(words)[1].split("%")[0])
     board = by_setting(REFERENCE / tables / "leaderboard.md")
     for seed, number in zip((10, 25, 95), quoted, strict=True):
@@ -135,12 +137,28 @@ def test_what_we_learnt_quotes_matching_50(words, tables, method):
         assert number == f"{regret:.1f}"
 
 
-def test_the_readme_quotes_mean_ranks():
-    quoted = re.findall(r"([\w+–-]+) \((\d+\.\d\d)\)", (ROOT / "README.md").read_text("utf-8"))
+def test_the_readme_quotes_mean_ranks_and_odds():
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    quoted = re.findall(r"([\w+–-]+) \((\d+\.\d\d)\)", readme)
     ranks = (FIELD / "tables" / "ranks.md").read_text("utf-8")
-    assert len(quoted) >= 5
+    assert len(quoted) == 8
     for method, rank in quoted:
         assert f"| {method} | {rank} |" in ranks, method
+    for method in ("RDGL-5", "RDGL-newton"):
+        for other in ("Two-stage", "DGL-1", "RDGL-none"):
+            (row,) = re.findall(rf"^\| {method} \| \S+ \| {other} \|.*$", ranks, re.MULTILINE)
+            assert row.endswith("| better |"), row
+    odds = (FIELD / "tables" / "equivalence.md").read_text("utf-8")
+    still_open = re.findall(r"^\| RDGL-5 \| ([^|]+) \|.*\| open \|$", odds, re.MULTILINE)
+    assert sorted(still_open) == ["QPTL-dual", "RDGL-auto", "RDGL-newton"]
+
+
+def test_the_readme_says_what_the_dual_layer_saves():
+    seeds = by_setting(FIELD / "tables" / "seeds.md")["matching-50"]
+    both = [seeds[method]["time (mean)"] for method in ("QPTL-dual", "QPTL")]
+    assert "in {} instead of {} on matching-50".format(*both) in (ROOT / "README.md").read_text(
+        "utf-8"
+    )
 
 
 def test_it_stays_small_and_holds_no_data_of_others():

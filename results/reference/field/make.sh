@@ -76,8 +76,7 @@ if [ "${PHASE:-draw}" = draw ]; then
     for figure in time-vs-regret ranks profile anytime time-split; do
         $dglbench report "$field" --figure $figure --out "$out/figures"
     done
-    # The README's picture: a setting of each kind in which methods differ, a method of each kind, the
-    # better ranked of DGL's and of RDGL's.
+    # The README's picture: a setting of each kind in which methods differ, a method of each kind.
     $dglbench report "$field" --figure time-vs-regret --out "$out/figures/front" \
         --tasks matching-50,knapsack-24,multi-knapsack-16,offers-20,shortest-path-5,transport-30 \
         --methods two-stage,spo,qptl,qptl-dual,dgl-auto,rdgl-newton
