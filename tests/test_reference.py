@@ -123,7 +123,7 @@ def test_the_note_on_reactive_prices_quotes_means_by_form():
         ("docs/paper.md", "DGL (`paper`), and at", "field/tables/same-data", "QPTL-dual"),
         ("docs/paper.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
         ("README.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
-        ("README.md", "in half a second, QPTL at", "field/tables/same-data", "QPTL"),
+        ("README.md", "about half a second, QPTL at", "field/tables/same-data", "QPTL"),
     ],
 )
 def test_regrets_on_matching_50_are_quoted_as_they_are(page, words, tables, method):
