@@ -63,7 +63,7 @@ def test_the_quick_preset_is_the_same_everywhere(start: Any, tmp_path: Path) -> 
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
     one = regrets(tmp_path / "one")
-    assert len(one) == 14
+    assert len(one) == 16
     assert regrets(tmp_path / "two") == one
     assert regrets(tmp_path / "cluster") == one
     assert concurrencies(tmp_path / "two") == {2}
