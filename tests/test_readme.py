@@ -109,7 +109,7 @@ def test_every_dglbench_command_runs_in_the_order_shown(folder, plugin_path):
             arguments = [word for word in words if not word.startswith("tcp:")]
             arguments = [word for word in arguments if word != "--scheduler"]
             if "--data" in words:
-                arguments += ["--methods", "two-stage,dgl-1", "--epochs", "1"]
+                arguments += ["--epochs", "1"]
             elif "--methods" in words and "--plan" not in words:
                 arguments += TINY  # what the reports after it need
             elif "--plan" not in words:

@@ -120,10 +120,10 @@ def test_the_note_on_reactive_prices_quotes_means_by_form():
     ("page", "words", "tables", "method"),
     [
         ("docs/paper.md", "QPTL ends at", "paper/tables", "QPTL"),
-        ("docs/paper.md", "DGL (`paper`), and at", "field/tables/same-data", "QPTL-dual"),
+        ("docs/paper.md", "tuned on the data it is at", "field/tables/same-data", "QPTL"),
         ("docs/paper.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
         ("README.md", "RDGL-newton ends at", "field/tables/same-data", "RDGL-newton"),
-        ("README.md", "about half a second, QPTL at", "field/tables/same-data", "QPTL"),
+        ("README.md", "in about 0.4 s, QPTL-dual at", "field/tables/same-data", "QPTL-dual"),
     ],
 )
 def test_regrets_on_matching_50_are_quoted_as_they_are(page, words, tables, method):
@@ -151,6 +151,23 @@ def test_the_readme_quotes_mean_ranks_and_odds():
     odds = (FIELD / "tables" / "equivalence.md").read_text("utf-8")
     still_open = re.findall(r"^\| RDGL-5 \| ([^|]+) \|.*\| open \|$", odds, re.MULTILINE)
     assert sorted(still_open) == ["QPTL-dual", "RDGL-auto", "RDGL-newton"]
+
+
+def test_the_readme_quotes_what_tuning_took():
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    budget = by_setting(FIELD / "tables" / "budget.md")["matching-50, seed 10"]
+    quoted = re.findall(r"([\d.]+ s) \((\S+)\)", readme.split("24 configurations")[1][:200])
+    assert len(quoted) == 4
+    for seconds, method in quoted:
+        assert budget[method]["training time"].replace("\xa0", " ") == seconds
+
+
+def test_the_readme_quotes_dgl_none_on_knapsacks():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    seeds = by_setting(FIELD / "tables" / "seeds.md")
+    settings = [name for name in seeds if name.startswith("knapsack")]
+    regrets = [seeds[name]["DGL-none"]["mean regret"].split()[0] for name in settings]
+    assert "({}, {}, {} and {} % in the order above)".format(*regrets) in readme
 
 
 def test_the_readme_says_what_the_dual_layer_saves():
