@@ -3,19 +3,31 @@
 import itertools
 import re
 import statistics
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dglbench.report.load import load
 from dglbench.report.tables import build, render
+from dglbench.runs.store import read_record, run_folders
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results" / "reference"
 FIELD = REFERENCE / "field"
 TABLES = {
     "paper/runs": ("summary", "leaderboard", "ranks", "pairwise", "selected"),
-    "field/timed/field": ("summary", "seeds", "selected", "budget"),
+    "field/timed/field": (
+        "summary",
+        "leaderboard",
+        "ranks",
+        "equivalence",
+        "profile",
+        "anytime",
+        "seeds",
+        "selected",
+        "budget",
+    ),
     "field/timed/same-data": ("leaderboard", "summary"),
 }
 FORMS = ("plain", "adjusted", "reactive")
@@ -49,9 +61,18 @@ def test_timed_runs_were_made_alone_by_committed_code(report):
         assert len({(e.git_revision, e.machine) for e in environments}) == 1, unit.label
 
 
+def searches(files):
+    """What every search of some tuned settings says of itself."""
+    settings = [s for file in files for s in tomllib.loads(file.read_text("utf-8"))["setting"]]
+    return [search for setting in settings for search in setting["tuned"].values()]
+
+
 def test_tuning_never_saw_the_data_that_are_reported():
-    timed = load(FIELD / "timed" / "field")
-    assert {run.unit.seed for run in timed.chosen_runs()} == {10, 25, 95}, "tuned on seed 0"
+    files = [f for f in (FIELD / "tuning").glob("*.toml") if "same-data" not in f.name]
+    tuned = {search["seed"] for search in searches(files)}
+    timed = {run.unit.seed for run in load(FIELD / "timed" / "field").chosen_runs()}
+    assert len(timed) == 3
+    assert not tuned & timed
 
 
 def by_setting(file):
@@ -172,10 +193,25 @@ def test_the_readme_quotes_dgl_none_on_knapsacks():
 
 def test_the_readme_says_what_the_dual_layer_saves():
     seeds = by_setting(FIELD / "tables" / "seeds.md")["matching-50"]
-    both = [seeds[method]["time (mean)"] for method in ("QPTL-dual", "QPTL")]
-    assert "in {} instead of {} on matching-50".format(*both) in (ROOT / "README.md").read_text(
-        "utf-8"
+    soon, late = (seeds[method]["time (mean)"] for method in ("QPTL-dual", "QPTL"))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"in {soon} instead of {late} on matching-50" in readme
+
+
+def test_how_long_the_reference_took_is_said():
+    records = [
+        read_record(run) for group in (FIELD / "timed").iterdir() for run in run_folders(group)
+    ]
+    timed = sum(record.status.wall_s for record in records)
+    files = [
+        file for file in (FIELD / "tuning").glob("*.toml") if not file.name.startswith("qptl-")
+    ]
+    runs, trained = (
+        sum(search[name] for search in searches(files)) for name in ("runs", "seconds")
     )
+    page = " ".join((REFERENCE / "README.md").read_text("utf-8").split())
+    assert f"timed runs took {timed / 60:.0f} minutes" in page
+    assert f"the {runs:,} runs of the searches trained for {trained / 60:.0f} minutes" in page
 
 
 def test_it_stays_small_and_holds_no_data_of_others():

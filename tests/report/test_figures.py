@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from make_logs import Settings, make_folder, make_run
@@ -13,13 +12,7 @@ from make_logs import Settings, make_folder, make_run
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.figures import FIGURES, find, save, time_vs_regret
-from dglbench.report.figures.base import lines, percent, seconds
-from dglbench.report.figures.curve_marks import Axis, panel_marks
-from dglbench.report.figures.curve_panels import _panel_height
-from dglbench.report.figures.curve_panels import _ticks as _curve_ticks
 from dglbench.report.figures.layout import Layout, parse_width
-from dglbench.report.figures.ranks import _ticks
-from dglbench.report.figures.seed_band import held
 from dglbench.report.profiles import anytime_means, anytime_scores, times_to_target
 from dglbench.report.tables import build
 from dglbench.report.titles import title
@@ -231,76 +224,6 @@ def test_scaling_reads_epochs_and_target_off_the_logs(sizes):
             assert row["seconds"] in [line["elapsed_s"] for line in lines]
 
 
-@dataclass(frozen=True)
-class Grown:
-    n: int
-    locations: int
-    train: int
-
-
-LADDER = (Grown(10, 3, 64), Grown(200, 5, 64), Grown(1000, 20, 64), Grown(3000, 50, 32))
-
-
-@pytest.fixture(scope="module")
-def ladder(tmp_path_factory):
-    """Sizes that grow with their locations; at the largest SPO+ is stopped and QPTL fails."""
-    folder = tmp_path_factory.mktemp("ladder")
-    for size in LADDER:
-        make_run(folder, "two-stage", n=size.n, epochs=3, settings=size)
-        if size.n < 3000:
-            make_run(folder, "spo", n=size.n, epochs=3, settings=size)
-    why = "the time limit of 60 s was reached"
-    status = {"state": "timeout", "message": why, "wall_s": 60.8}
-    make_run(folder, "spo", n=3000, settings=LADDER[-1], status=status)
-    status = {"state": "failed", "message": "MemoryError: 168 GiB"}
-    make_run(folder, "qptl", n=3000, settings=LADDER[-1], status=status)
-    return folder
-
-
-def test_scaling_draws_all_sizes_though_locations_and_splits_grow_too(ladder):
-    report = load(ladder)
-    frame = FIGURES["scaling"].data(report)
-    # Seconds to a target are left out: an epoch of 32 instances is not one of 64.
-    assert set(frame["measure"]) == {"one epoch, per instance"}
-    assert not report.unreadable
-    choices = [size.n * size.locations for size in LADDER]
-    for method in ("two-stage", "spo"):
-        assert frame.filter(method=method)["choices"].to_list() == choices
-    for row in frame.filter(pl.col("stopped_s").is_null()).iter_rows(named=True):
-        lines = rows_of(ladder, row["run_id"], "timing")
-        spent = sum(line["epoch_s"] for line in lines if line["epoch"] > 0)
-        assert row["seconds"] == pytest.approx(spent / 3 / (32 if row["n"] == 3000 else 64))
-
-
-def test_scaling_fits_its_slopes_to_three_sizes_from_200_on(ladder):
-    frame = FIGURES["scaling"].data(load(ladder))
-    rows = frame.filter(pl.col("method") == "two-stage", pl.col("n") >= 200)
-    slope = np.polyfit(np.log(rows["choices"]), np.log(rows["seconds"]), 1)[0]
-    assert frame.filter(method="two-stage")["slope"].to_list() == pytest.approx([slope] * 4)
-    assert frame.filter(method="spo")["slope"].null_count() == 4  # it ended at two of them
-
-
-def test_scaling_marks_the_runs_that_were_stopped_and_names_those_that_failed(ladder):
-    report = load(ladder)
-    (row,) = FIGURES["scaling"].data(report).drop_nulls("stopped_s").iter_rows(named=True)
-    assert (row["method"], row["n"], row["stopped_s"]) == ("spo", 3000, 60)
-    assert row["seconds"] == pytest.approx(60.8 / 32)  # no epoch was finished
-    caption = FIGURES["scaling"].draw(report).labels.caption
-    assert "ringed: stopped at 60 s" in caption
-    assert "failed: QPTL at 3,000" in caption
-    assert "slope from n = 200 on" in caption
-
-
-def test_a_stopped_run_is_not_drawn_beside_one_that_ended(tmp_path):
-    for size in LADDER:
-        make_run(tmp_path, "spo", n=size.n, epochs=3, settings=size)
-    status = {"state": "timeout", "message": "the time limit of 9 s was reached"}
-    make_run(tmp_path, "spo", n=3000, settings=LADDER[-1], status=status, source="1" * 12)
-    frame = FIGURES["scaling"].data(load(tmp_path))
-    assert len(frame) == len(LADDER)
-    assert frame["stopped_s"].null_count() == len(LADDER)
-
-
 def test_dual_health_and_bound_are_the_logs(report, logs):
     health = FIGURES["dual-health"].data(report)
     bound = FIGURES["regret-bound"].data(report)
@@ -407,12 +330,6 @@ def test_unknown_figure_and_format_list_the_choices(report, tmp_path):
     assert not (tmp_path / "x.gif").exists()
 
 
-def test_numbers_are_written_for_people():
-    assert percent([0.01, 0.015]) == ["1.0 %", "1.5 %"]
-    assert percent([0.0, 0.25, 1.0]) == ["0 %", "25 %", "100 %"]
-    assert seconds([0.00001, 0.01, 0.2, 5, 2000]) == ["10 µs", "10 ms", "200 ms", "5 s", "2k s"]
-
-
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "scaling"])
 def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, forms, tmp_path, name):
     special = {"by-degree": degrees, "forms": forms}
@@ -427,34 +344,6 @@ def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, forms, tm
         ).groups()
         assert float(width) == pytest.approx(72 * inches, abs=1)
         assert float(height) > 100
-
-
-def test_panels_shrink_before_a_figure_outgrows_the_page():
-    six = _panel_height(6, 1.0, Layout(3.4))
-    assert 6 * (six + 0.12) + 1.0 == pytest.approx(9.0), "six panels in a column fill the page"
-    assert _panel_height(2, 1.0, Layout(3.4)) == _panel_height(6, 1.0, Layout()) == 1.85
-    assert _panel_height(12, 1.0, Layout(3.4)) == 1.15, "and no lower than can be read"
-
-
-def test_notes_are_broken_before_the_figure_ends_and_not_within_a_number():
-    note = "above the panel: Two-stage 15.0 % in matching-10, seed 1; Two-stage 20.5 % in seed 3"
-    broken = lines([note], 3.4)
-    assert max(map(len, broken)) <= 60
-    assert not any(line.startswith(("%", "stage")) for line in broken)
-    assert " ".join(broken).replace("\u00a0", " ") == note
-
-
-def test_ranks_on_a_short_axis_stand_apart():
-    assert _ticks(8, 3.0) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert _ticks(28, 0.6) == [1, 20]
-    assert _ticks(28, 4.0) == [1, 2, *range(4, 29, 2)]
-
-
-def test_a_width_that_is_none_is_told(report):
-    assert parse_width("5.5") == 5.5
-    for words in ("wide", "0.1", "nan"):
-        with pytest.raises(ReportError, match=r"column .* text .* inches"):
-            parse_width(words)
 
 
 def test_many_settings_show_the_best_of_each_family_by_validation(tmp_path):
@@ -485,29 +374,6 @@ def test_three_seeds_are_drawn_as_mean_and_range(tmp_path):
         last = band[band["method"] == method].iloc[-1]
         assert last["low"] == pytest.approx(min(regrets))
         assert last["high"] == pytest.approx(max(regrets))
-
-
-def test_a_marker_above_the_panel_is_not_put_on_its_edge():
-    def rows(seed, best):
-        return [
-            {"run_id": f"two-stage-{seed}", "method": "two-stage", "epoch": at, "x": 10.0**at,
-             "best_epoch": 1 + seed, "test_regret": level, "best_test_regret": level,
-             "warm_start_regret": 0.10}
-            for at, level in enumerate(best)
-        ]  # fmt: skip
-
-    # The first seed is done at once, far above the panel where the other still is.
-    frame = pl.DataFrame([*rows(0, [9.0, 0.09, 0.09, 0.09]), *rows(1, [9.0, 9.0, 0.09, 0.09])])
-    marks = panel_marks(frame, Axis(0.0, 3.0, 4.0, 0.1), {})
-    assert marks["selected"].is_empty()
-    assert marks["ends"]["y"].to_list() == pytest.approx([0.09])
-
-
-def test_labels_under_a_log_axis_stand_apart():
-    wide = Axis(0.0, 5.5, 8.6, 0.2)
-    assert _curve_ticks(wide, 1.0, 2.5) == [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]
-    assert _curve_ticks(wide, 1.0, 1.8) == [1.0, 10.0, 1e3, 1e5]
-    assert _curve_ticks(wide, None, 1.8) == [1.0, 100.0, 1e4]
 
 
 def test_forms_keep_the_order_of_the_settings_and_to_a_page(tmp_path):
@@ -561,13 +427,6 @@ def test_what_was_not_run_is_said_in_the_picture(tmp_path):
     assert blank.geom.aes_params["label"] == "not run"
     assert set(blank._data["name"]) == {"DGL-5"}
     assert len(blank._data) == 3
-
-
-def test_a_step_curve_holds_its_level():
-    xs, levels = np.array([1.0, 2.0, 4.0]), np.array([9.0, 7.0, 5.0])
-    at = np.array([0.5, 1.0, 3.9, 100.0])
-    assert held(xs, levels, 10.0, at).tolist() == [10.0, 9.0, 7.0, 5.0]
-    assert held(xs, levels, None, at)[0] == 9.0
 
 
 def test_profiles_step_where_a_method_gets_within_a_factor(report):

@@ -1,0 +1,78 @@
+"""What makes a figure readable at any width: room, ticks, notes, numbers."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dglbench.errors import ReportError
+from dglbench.report.figures.base import lines, percent, seconds
+from dglbench.report.figures.curve_marks import Axis, panel_marks
+from dglbench.report.figures.curve_panels import _panel_height
+from dglbench.report.figures.curve_panels import _ticks as _curve_ticks
+from dglbench.report.figures.layout import Layout, parse_width
+from dglbench.report.figures.ranks import _ticks
+from dglbench.report.figures.seed_band import held
+
+
+def test_numbers_are_written_for_people():
+    assert percent([0.01, 0.015]) == ["1.0 %", "1.5 %"]
+    assert percent([0.0, 0.25, 1.0]) == ["0 %", "25 %", "100 %"]
+    assert seconds([0.00001, 0.01, 0.2, 5, 2000]) == ["10 µs", "10 ms", "200 ms", "5 s", "2k s"]
+
+
+def test_panels_shrink_before_a_figure_outgrows_the_page():
+    six = _panel_height(6, 1.0, Layout(3.4))
+    assert 6 * (six + 0.12) + 1.0 == pytest.approx(9.0), "six panels in a column fill the page"
+    assert _panel_height(2, 1.0, Layout(3.4)) == _panel_height(6, 1.0, Layout()) == 1.85
+    assert _panel_height(12, 1.0, Layout(3.4)) == 1.15, "and no lower than can be read"
+
+
+def test_notes_are_broken_before_the_figure_ends_and_not_within_a_number():
+    note = "above the panel: Two-stage 15.0 % in matching-10, seed 1; Two-stage 20.5 % in seed 3"
+    broken = lines([note], 3.4)
+    assert max(map(len, broken)) <= 60
+    assert not any(line.startswith(("%", "stage")) for line in broken)
+    assert " ".join(broken).replace("\u00a0", " ") == note
+
+
+def test_ranks_on_a_short_axis_stand_apart():
+    assert _ticks(8, 3.0) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert _ticks(28, 0.6) == [1, 20]
+    assert _ticks(28, 4.0) == [1, 2, *range(4, 29, 2)]
+
+
+def test_a_width_that_is_none_is_told(report):
+    assert parse_width("5.5") == 5.5
+    for words in ("wide", "0.1", "nan"):
+        with pytest.raises(ReportError, match=r"column .* text .* inches"):
+            parse_width(words)
+
+
+def test_a_marker_above_the_panel_is_not_put_on_its_edge():
+    def rows(seed, best):
+        return [
+            {"run_id": f"two-stage-{seed}", "method": "two-stage", "epoch": at, "x": 10.0**at,
+             "best_epoch": 1 + seed, "test_regret": level, "best_test_regret": level,
+             "warm_start_regret": 0.10}
+            for at, level in enumerate(best)
+        ]  # fmt: skip
+
+    # The first seed is done at once, far above the panel where the other still is.
+    frame = pl.DataFrame([*rows(0, [9.0, 0.09, 0.09, 0.09]), *rows(1, [9.0, 9.0, 0.09, 0.09])])
+    marks = panel_marks(frame, Axis(0.0, 3.0, 4.0, 0.1), {})
+    assert marks["selected"].is_empty()
+    assert marks["ends"]["y"].to_list() == pytest.approx([0.09])
+
+
+def test_labels_under_a_log_axis_stand_apart():
+    wide = Axis(0.0, 5.5, 8.6, 0.2)
+    assert _curve_ticks(wide, 1.0, 2.5) == [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]
+    assert _curve_ticks(wide, 1.0, 1.8) == [1.0, 10.0, 1e3, 1e5]
+    assert _curve_ticks(wide, None, 1.8) == [1.0, 100.0, 1e4]
+
+
+def test_a_step_curve_holds_its_level():
+    xs, levels = np.array([1.0, 2.0, 4.0]), np.array([9.0, 7.0, 5.0])
+    at = np.array([0.5, 1.0, 3.9, 100.0])
+    assert held(xs, levels, 10.0, at).tolist() == [10.0, 9.0, 7.0, 5.0]
+    assert held(xs, levels, None, at)[0] == 9.0
