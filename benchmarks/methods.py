@@ -27,11 +27,11 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from dglbench.clock import Clock
 from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.layers.dual import DualQuadratic
 from dglbench.plugins import find_task
 from dglbench.streams import stream
-from dglbench.training.clock import Clock
 from dglbench.training.evaluation import Evaluator, load_data
 from dglbench.training.learner import Learner
 from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run

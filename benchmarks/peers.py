@@ -38,7 +38,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dglbench.errors import DglbenchError
-from dglbench.methods.base import Batch
+from dglbench.losses.batch import Batch
 from dglbench.plugins import find_task
 from dglbench.runs.provenance import environment
 from dglbench.statistics import bootstrap_interval

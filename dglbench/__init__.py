@@ -6,6 +6,9 @@ first used: ``import dglbench`` alone loads no torch, numpy or polars.
 
 TYPE_CHECKING = False  # as in typing, whose import would be nearly all that this file costs
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from dglbench.api.results import load as load
+    from dglbench.api.run_many import run_many as run_many
+    from dglbench.api.train import train as train
     from dglbench.errors import DatasetError as DatasetError
     from dglbench.errors import DglbenchError as DglbenchError
     from dglbench.errors import DownloadError as DownloadError
@@ -29,16 +32,13 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from dglbench.losses.spo_smoothed import SmoothedSPOPlus as SmoothedSPOPlus
     from dglbench.methods.base import Method as Method
     from dglbench.problem import Problem as Problem
-    from dglbench.report.frames import load as load
     from dglbench.solvers.answers import decide as decide
     from dglbench.solvers.answers import duals as duals
     from dglbench.solvers.base import Solver as Solver
     from dglbench.streams import stream as stream
-    from dglbench.sweep.from_python import run_many as run_many
     from dglbench.task import Dataset as Dataset
     from dglbench.task import Task as Task
     from dglbench.task import TaskSpec as TaskSpec
-    from dglbench.training.from_python import train as train
 
 _ERRORS = (
     "DatasetError",
@@ -70,9 +70,9 @@ PUBLIC: dict[str, str] = {
     "SPOPlus": "dglbench.losses.spo_plus",
     "SmoothedSPOPlus": "dglbench.losses.spo_smoothed",
     # runs, and what they left
-    "load": "dglbench.report.frames",
-    "run_many": "dglbench.sweep.from_python",
-    "train": "dglbench.training.from_python",
+    "load": "dglbench.api.results",
+    "run_many": "dglbench.api.run_many",
+    "train": "dglbench.api.train",
     # what a plugin is made of
     "Dataset": "dglbench.task",
     "Layer": "dglbench.layers.base",

@@ -57,7 +57,7 @@ def located(names: Iterable[str], beside: Path) -> list[Path]:
 
 def shipped_files() -> tuple[ShippedFile, ...]:
     """Return what workers elsewhere need to know the files that were loaded here."""
-    from dglbench.runs.source import closure
+    from dglbench.runs.code_hash import closure
 
     files = []
     for module, path in _loaded.items():

@@ -175,7 +175,7 @@ def offer_task(task: str | Task) -> str:
 def find_task(name: str) -> Task:
     """Return the task called ``name``, or say which there are."""
     if name == "own":  # not offered by name: its data come with a file
-        from dglbench.data.own import Own
+        from dglbench.data.imported import Own
 
         return Own()
     task: Task = find_plugin(TASKS, name).target()

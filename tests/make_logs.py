@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from dglbench.clock import PHASES
 from dglbench.runs import schemas
 from dglbench.runs.record import RunOutput, RunRecord
 from dglbench.runs.store import write_run
@@ -158,7 +159,7 @@ def _tables(
     quadratic, derivative = 2e-3 + 6e-5 * n, 5e-4 + 2e-5 * n
     period = {"dgl-1": 1, "dgl-5": 5, "dgl-20": 20}.get(method)
     epoch = np.arange(epochs + 1)
-    cost = {f"{phase}_s": np.zeros(epochs + 1) for phase in schemas.PHASES}
+    cost = {f"{phase}_s": np.zeros(epochs + 1) for phase in PHASES}
 
     def noisy(seconds: float, where: Any = slice(1, None)) -> Any:
         return seconds * rng.lognormal(0, 0.06, np.arange(epochs + 1)[where].size)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dglbench.api.results import RUN_COLUMNS
 from dglbench.options import describe
 from dglbench.plugins import METHODS, plugins
-from dglbench.report.frames import RUN_COLUMNS
 from dglbench.runs import schemas
 
 DOCS = Path(__file__).parent.parent / "docs"

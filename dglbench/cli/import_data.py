@@ -63,8 +63,8 @@ def run(
     """
     from dglbench.cli.generate import describe_dataset, render_summary, store_dataset
     from dglbench.data import summary as data_summary
+    from dglbench.data.imported import Own
     from dglbench.data.importing import import_files, understood
-    from dglbench.data.own import Own
     from dglbench.runs.out_folder import check_file
 
     dataset, left_out = import_files(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from dglbench.cli import console
+from dglbench.clock import PHASES, PURPOSES
 from dglbench.errors import RunError
 from dglbench.runs import provenance
 from dglbench.runs.record import Summary
-from dglbench.runs.schemas import PHASES, PURPOSES
 from dglbench.runs.store import read_record
 from dglbench.words import rough_seconds
 

@@ -197,6 +197,6 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(settings: Mapping[str, Any], data: Path | None) -> dict[str, Any]:
-    from dglbench.data.own import Own
+    from dglbench.data.imported import Own
 
     return {k: v for k, v in settings.items() if data is None or k in Own.open_settings}

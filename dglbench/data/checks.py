@@ -40,7 +40,7 @@ def make_dataset(task: Task, settings: Any, seed: int) -> Dataset:
     except MemoryError:
         raise
     except DglbenchError as error:
-        if is_bundled(task) or type(task).__module__ == "dglbench.data.own":
+        if is_bundled(task) or type(task).__module__ == "dglbench.data.imported":
             raise
         raise type(error)(f"{owner}: {error}") from error
     except Exception as error:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dglbench.data.arrays import read_arrays
 from dglbench.data.checks import check_dataset, shape_words
-from dglbench.data.own import Own, OwnSettings, to_entries
-from dglbench.data.readings import READINGS, Layout, read_features, read_layout
+from dglbench.data.imported import Own, OwnSettings, to_entries
+from dglbench.data.layouts import READINGS, Layout, read_features, read_layout
 from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array
 from dglbench.solvers import evaluation_solver

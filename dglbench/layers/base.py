@@ -16,7 +16,7 @@ from dglbench.problem import Problem
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.training.clock import Meter
+    from dglbench.clock import Meter
 
 __all__ = ["Layer", "MeteredLayer"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from dglbench.layers.base import Layer
 from dglbench.layers.dual_newton import ACCEPTED, minimise
-from dglbench.layers.react import reacting_prices, reacting_rows
+from dglbench.layers.price_sensitivity import reacting_prices, reacting_rows
 from dglbench.layers.regularisers import (
     Entropy,
     Quadratic,

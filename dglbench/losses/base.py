@@ -8,12 +8,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from dglbench.clock import Clock, Ledger, Meter
 from dglbench.errors import OptionError, ProblemError
-from dglbench.losses.by_row import checked_rows
-from dglbench.methods.base import Batch, Constraints, goes_with
+from dglbench.losses.batch import Batch, Constraints, goes_with
+from dglbench.losses.row_store import checked_rows
 from dglbench.problem import Problem
 from dglbench.solvers import Solver, solver_for
-from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["DecisionLoss", "check_number"]
 

@@ -16,21 +16,21 @@ import torch
 from dglbench.errors import OptionError, ProblemError
 from dglbench.layers.dual_newton import DualPoint
 from dglbench.layers.regularisers import softmax_pull
-from dglbench.losses.base import DecisionLoss, check_number
-from dglbench.losses.by_hand import (
+from dglbench.losses.analytic_gradients import (
     attached,
     below,
     by_option,
     soft_at,
     squared_error,
 )
-from dglbench.losses.by_row import ByRow, checked_rows, first_positions
+from dglbench.losses.base import DecisionLoss, check_number
+from dglbench.losses.batch import Batch
 from dglbench.losses.reactive import reaction_to, smoothed_duals, tracked_duals
-from dglbench.methods.base import Batch
+from dglbench.losses.row_store import ByRow, checked_rows, first_positions
 from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
-from dglbench.training.clock import MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["DualGuidedLoss"]
 

@@ -6,12 +6,12 @@ import torch
 
 from dglbench.layers import Layer, MeteredLayer
 from dglbench.losses.base import check_number
+from dglbench.losses.batch import Batch
 from dglbench.losses.kept_optima import KeptOptima
-from dglbench.methods.base import Batch
 from dglbench.plugins import find_layer
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
-from dglbench.training.clock import MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["FenchelYoung"]
 

@@ -10,11 +10,11 @@ import torch
 
 from dglbench.errors import OptionError, ProblemError
 from dglbench.losses.base import DecisionLoss
-from dglbench.losses.by_row import ByRow
-from dglbench.methods.base import Batch
+from dglbench.losses.batch import Batch
+from dglbench.losses.row_store import ByRow
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
-from dglbench.training.clock import MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["KeptOptima", "check_oracle"]
 

@@ -9,13 +9,13 @@ import torch
 
 from dglbench.errors import ProblemError
 from dglbench.losses.adjacent import adjacent_directions
+from dglbench.losses.analytic_gradients import attached
 from dglbench.losses.base import DecisionLoss, check_number
-from dglbench.losses.by_hand import attached
-from dglbench.methods.base import Batch
+from dglbench.losses.batch import Batch
 from dglbench.methods.lava import too_large
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
-from dglbench.training.clock import MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["LAVA"]
 

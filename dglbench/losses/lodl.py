@@ -10,14 +10,14 @@ import torch
 
 from dglbench.errors import OptionError, ProblemError
 from dglbench.losses.base import DecisionLoss, check_number
-from dglbench.losses.by_row import ByRow
+from dglbench.losses.batch import Batch
 from dglbench.losses.kept_optima import check_oracle
 from dglbench.losses.lodl_fit import features, fit_quadratics
-from dglbench.methods.base import Batch
+from dglbench.losses.row_store import ByRow
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
+from dglbench.solvers.metered import MeteredSolver
 from dglbench.streams import stream
-from dglbench.training.clock import MeteredSolver
 
 __all__ = ["LODL"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from dglbench.losses.base import DecisionLoss
-from dglbench.methods.base import Batch
+from dglbench.losses.batch import Batch
 
 __all__ = ["MSE"]
 

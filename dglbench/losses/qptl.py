@@ -6,7 +6,7 @@ import torch
 
 from dglbench.layers import Layer, MeteredLayer
 from dglbench.losses.base import DecisionLoss, check_number
-from dglbench.methods.base import Batch
+from dglbench.losses.batch import Batch
 from dglbench.plugins import find_layer
 from dglbench.problem import Problem
 

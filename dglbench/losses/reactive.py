@@ -16,7 +16,7 @@ Brauer et al., A Sinkhorn-Newton Method, 2017, for the steps in λ.
 from __future__ import annotations
 
 from dglbench.layers.dual_newton import DualPoint, follow, minimise
-from dglbench.layers.react import reacting_prices, reacting_rows
+from dglbench.layers.price_sensitivity import reacting_prices, reacting_rows
 from dglbench.layers.regularisers import Entropy, Regulariser, Response
 from dglbench.problem import Array, Mask, Problem
 

@@ -14,8 +14,8 @@ from dglbench.losses.spo_plus import SPOPlus
 from dglbench.methods.spo_cached import no_cache
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
+from dglbench.solvers.metered import MeteredSolver
 from dglbench.streams import stream
-from dglbench.training.clock import MeteredSolver
 
 __all__ = ["CachedSPOPlus"]
 

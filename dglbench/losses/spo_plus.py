@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dglbench.losses.by_hand import attached
+from dglbench.losses.analytic_gradients import attached
+from dglbench.losses.batch import Batch
 from dglbench.losses.kept_optima import KeptOptima, check_oracle
-from dglbench.methods.base import Batch
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
-from dglbench.training.clock import MeteredSolver
+from dglbench.solvers.metered import MeteredSolver
 
 __all__ = ["SPOPlus"]
 

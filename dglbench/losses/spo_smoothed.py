@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from dglbench.losses.batch import Batch
 from dglbench.losses.fenchel_young import FenchelYoung
-from dglbench.methods.base import Batch
 
 __all__ = ["SmoothedSPOPlus"]
 

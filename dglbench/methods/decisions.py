@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.methods.base import Constraints
+    from dglbench.losses.batch import Constraints
 
 __all__ = ["broken_rows", "hard_decisions", "rounding", "soft_decisions"]
 

@@ -17,7 +17,8 @@ from dglbench.problem import Array
 if TYPE_CHECKING:
     import torch
 
-    from dglbench.methods.base import Constraints, Snapshot
+    from dglbench.losses.batch import Constraints
+    from dglbench.methods.base import Snapshot
 
 __all__ = [
     "bound_rows",

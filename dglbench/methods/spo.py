@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dglbench.methods.base import Batch, LearningRate, Method, Training
+from dglbench.losses.batch import Batch
+from dglbench.methods.base import LearningRate, Method, Training
 
 if TYPE_CHECKING:
     import torch

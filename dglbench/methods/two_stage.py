@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dglbench.methods.base import Batch, LearningRate, Method, Training
+from dglbench.losses.batch import Batch
+from dglbench.methods.base import LearningRate, Method, Training
 
 if TYPE_CHECKING:
     import torch

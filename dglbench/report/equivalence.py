@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.errors import ReportError
-from dglbench.report.across import average_ranks, blocks, check_baseline
+from dglbench.report.complete_blocks import average_ranks, blocks, check_baseline
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from dglbench.report.across import blocks
+from dglbench.report.complete_blocks import blocks
 from dglbench.report.curves import curves, reference_regret
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style

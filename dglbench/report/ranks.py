@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dglbench.report.across import Blocks, average_ranks, blocks, check_baseline
+from dglbench.report.complete_blocks import Blocks, average_ranks, blocks, check_baseline
 from dglbench.report.load import Report
 from dglbench.report.palette import style
 from dglbench.report.sheet import Cell, Column, Sheet

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dglbench.report.across import average_ranks, check_baseline, geometric_mean
+from dglbench.report.complete_blocks import average_ranks, check_baseline, geometric_mean
 from dglbench.report.leaderboard import Standing, standings
 from dglbench.report.load import Report, Unit
 from dglbench.report.palette import style

@@ -14,20 +14,12 @@ __all__ = [
     "DIAGNOSTICS",
     "DUALS",
     "OWN_PHASES",
-    "PHASES",
-    "PURPOSES",
     "REGRET",
     "SELECTED",
     "TABLES",
     "THEOREM2",
     "TIMING",
 ]
-
-PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
-"""Where an epoch's seconds go; they add up to the epoch."""
-
-PURPOSES = ("label", "train", "refresh", "evaluate")
-"""Why the solver was called; each instance solved counts once."""
 
 
 def _schema(*fields: tuple[str, pa.DataType, str]) -> pa.Schema:

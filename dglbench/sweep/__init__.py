@@ -6,8 +6,8 @@ has them run by one of the `executors`, and writes everything itself.
 """
 
 from dglbench.sweep.plan import Plan, make_plan, plan_sweep
-from dglbench.sweep.resolved import Sweep, resolve_sweep
-from dglbench.sweep.wishes import PRESETS, Wishes, nested_assignments, read_wishes
+from dglbench.sweep.request import PRESETS, Wishes, nested_assignments, read_wishes
+from dglbench.sweep.resolve import Sweep, resolve_sweep
 
 __all__ = [
     "PRESETS",

@@ -9,8 +9,8 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import MethodChoice, find_method
+from dglbench.sweep.request import Wishes
 from dglbench.sweep.space import Axis, Range, default_ranges, read_axis
-from dglbench.sweep.wishes import Wishes
 from dglbench.task import Task, TaskSpec
 from dglbench.training.lead_in import parse_lead_in
 from dglbench.training.resolve import lead_in_of, paper_options

@@ -9,7 +9,7 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import DglbenchError, SweepError
 from dglbench.plugins import find_method, find_setting
-from dglbench.sweep.wishes import Wishes
+from dglbench.sweep.request import Wishes
 from dglbench.task import Task
 
 __all__ = ["owner_hint", "with_known_names"]

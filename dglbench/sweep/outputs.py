@@ -15,7 +15,7 @@ from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
-from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
+from dglbench.sweep.resolve import MethodPlan, Setting, Sweep
 from dglbench.sweep.search import GroupSearch
 from dglbench.sweep.tuned import tuned_entry
 from dglbench.task import TaskSpec

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dglbench.data.own import Own
-from dglbench.data.source import is_bundled, load_dataset
+from dglbench.data.imported import Own
+from dglbench.data.loading import is_bundled, load_dataset
 from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
 from dglbench.sweep.reference_pace import reference_seconds
-from dglbench.sweep.resolved import Sweep, resolve_sweep
+from dglbench.sweep.request import Wishes, from_file, from_preset
+from dglbench.sweep.resolve import Sweep, resolve_sweep
 from dglbench.sweep.search import Group, GroupSearch, make_groups
 from dglbench.sweep.survey import Survey, needs_run, read_state
-from dglbench.sweep.wishes import Wishes, from_file, from_preset
-from dglbench.training.fit import check_fit
+from dglbench.training.compatibility import check_fit
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import fresh_predictor
 

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dglbench.data.source import identify
+from dglbench.data.loading import identify
 from dglbench.errors import OptionError
 from dglbench.runs.record import RunRecord, digest
 from dglbench.runs.selection import best_record
-from dglbench.sweep.resolved import MethodPlan, Setting, Sweep
+from dglbench.sweep.resolve import MethodPlan, Setting, Sweep
 from dglbench.sweep.rounds import Grid, Halving, Rounds
 from dglbench.sweep.space import Axis, Range, on_edge
 from dglbench.task import TaskSpec

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.data.checks import build_predictor, shape_words
-from dglbench.data.source import load_dataset, read_file
+from dglbench.data.loading import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
 from dglbench.problem import Array, Problem

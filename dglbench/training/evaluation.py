@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dglbench.data.source import load_dataset
+from dglbench.data.loading import load_dataset
 from dglbench.errors import SolverError
 from dglbench.plugins import find_task
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import Solver, evaluation_solver
 from dglbench.statistics import SMALLEST_VALUE
 from dglbench.task import Dataset, Task, TaskSpec
-from dglbench.training.rhythm import decide_s
+from dglbench.training.cost_model import decide_s
 from dglbench.training.shared_answers import SharedAnswers
 
 if TYPE_CHECKING:

@@ -6,14 +6,16 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dglbench.clock import Clock, Ledger, Meter
 from dglbench.errors import PluginError
 from dglbench.layers import MeteredLayer
-from dglbench.methods.base import Batch, Constraints, Method, Training, goes_with
+from dglbench.losses.batch import Batch, Constraints, goes_with
+from dglbench.methods.base import Method, Training
 from dglbench.plugins import find_layer, find_method, find_task
 from dglbench.solvers import make_solver
+from dglbench.solvers.metered import MeteredSolver
 from dglbench.streams import repetition, stream
 from dglbench.task import Dataset
-from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, fresh_predictor
 

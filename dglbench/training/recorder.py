@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglbench.clock import PHASES
 from dglbench.errors import PluginError
-from dglbench.methods.base import Constraints, Snapshot
+from dglbench.losses.batch import Constraints
+from dglbench.methods.base import Snapshot
 from dglbench.problem import Array
 from dglbench.runs import schemas, selection
 from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
+from dglbench.solvers.metered import EvaluationSolver
 from dglbench.statistics import bootstrap_interval
 from dglbench.task import SPLITS
-from dglbench.training.clock import EvaluationSolver
+from dglbench.training.cost_model import diagnosed_instances
 from dglbench.training.evaluation import Evaluation, Evaluator
 from dglbench.training.learner import Diverged, Learner
-from dglbench.training.rhythm import diagnosed_instances
 from dglbench.training.warm_start import WarmStart, saved_state
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ class Recorder:
 
     def phase_seconds(self) -> dict[str, float]:
         """Return the training seconds so far, by phase."""
-        return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in schemas.PHASES}
+        return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in PHASES}
 
     def summary(self, warm_start: WarmStart | None) -> Summary | None:
         """Return what came of the run, None if its set-up did not end."""

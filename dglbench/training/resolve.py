@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dglbench import options
-from dglbench.data.source import load_dataset
+from dglbench.data.loading import load_dataset
 from dglbench.errors import OptionError
 from dglbench.plugins import (
     SOLVERS,
@@ -24,10 +24,10 @@ from dglbench.plugins import (
     find_solver,
     find_task,
 )
-from dglbench.runs.source import source_hash
+from dglbench.runs.code_hash import source_hash
 from dglbench.task import Task, TaskSpec
+from dglbench.training.cost_model import with_rhythm
 from dglbench.training.lead_in import LeadIn
-from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol, RunSpec
 
 __all__ = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dglbench.data.dataset_file import dataset_digest
-from dglbench.data.source import identify, read_file
+from dglbench.data.loading import identify, read_file
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_method, find_setting, find_task
 from dglbench.runs.out_folder import check_folder, make_folder
@@ -16,15 +16,15 @@ from dglbench.runs.record import Identity, RunOutput, RunRecord
 from dglbench.runs.store import clean_partial, damage, read_record, write_run
 from dglbench.task import Dataset, TaskSpec
 from dglbench.training import memory
+from dglbench.training.compatibility import check_fit
+from dglbench.training.cost_model import with_rhythm
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
-from dglbench.training.fit import check_fit
 from dglbench.training.resolve import (
     named_setting,
     resolve_data,
     resolve_protocol,
     resolve_run,
 )
-from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, train
 from dglbench.training.warm_start import fresh_predictor, load_or_train

@@ -21,7 +21,7 @@ from dglbench import options
 from dglbench.atomic import atomic_path
 from dglbench.problem import Array
 from dglbench.runs import provenance
-from dglbench.runs.source import source_hash
+from dglbench.runs.code_hash import source_hash
 from dglbench.solvers import Solver
 from dglbench.task import Task, TaskSpec
 

@@ -29,7 +29,7 @@ class Protocol:
     evaluate_every: Annotated[
         int | None, Ge(1), Doc("epochs between evaluations; by default from what one costs")
     ] = None
-    """None until the sizes are known (`dglbench.training.rhythm`), never in a run's identity."""
+    """None until the sizes are known (`dglbench.training.cost_model`); a run's identity has it."""
     dtype: Annotated[
         Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
     ] = "float64"

@@ -20,8 +20,8 @@ from typing import Literal
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
+from dglbench.runs.code_hash import one_parser
 from dglbench.runs.record import RunOutput, RunRecord, Status
-from dglbench.runs.source import one_parser
 from dglbench.task import Dataset
 from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator

@@ -21,7 +21,7 @@ import numpy as np
 
 from dglbench import atomic, options
 from dglbench.data.checks import build_predictor, check_answer
-from dglbench.runs.source import source_hash
+from dglbench.runs.code_hash import source_hash
 from dglbench.streams import repetition, stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.spec import Protocol

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dglbench.layers.dual_newton import _Search
-from dglbench.layers.react import reacting_prices
+from dglbench.layers.price_sensitivity import reacting_prices
 from dglbench.layers.regularisers import Entropy, Response, apply_response
-from dglbench.losses.by_row import ByRow
+from dglbench.losses.row_store import ByRow
 from dglbench.problem import Array, Problem
 from dglbench.structure import ColumnSums
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from dglbench.clock import Clock, Ledger, Meter
 from dglbench.layers import MeteredLayer
 from dglbench.methods import Batch, Constraints, Training
 from dglbench.plugins import find_layer, find_method
 from dglbench.problem import Problem
+from dglbench.solvers.metered import MeteredSolver
 from dglbench.solvers.ortools import OrtoolsSolver
-from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver
 
 KNAPSACK = Problem.build(
     np.stack([np.array([3.0, 5, 7, 3, 5]), np.zeros(5)], axis=1)[None],

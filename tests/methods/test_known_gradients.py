@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dglbench.losses.batch import goes_with
 from dglbench.losses.dual_guided import DualGuidedLoss
 from dglbench.losses.spo_plus import SPOPlus
 from dglbench.methods import Batch
-from dglbench.methods.base import goes_with
 from dglbench.methods.dgl import DglNone
 from dglbench.plugins import find_method
 from dglbench.training.evaluation import load_data

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from make_logs import Settings, make_folder, make_run
 
+from dglbench.clock import PHASES
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.figures import FIGURES, find, save, time_vs_regret
@@ -16,7 +17,6 @@ from dglbench.report.figures.layout import Layout, parse_width
 from dglbench.report.profiles import anytime_means, anytime_scores, times_to_target
 from dglbench.report.tables import build
 from dglbench.report.titles import title
-from dglbench.runs.schemas import PHASES
 
 
 def rows_of(logs, run_id, table):

@@ -2,10 +2,11 @@
 
 import pytest
 
+from dglbench.clock import PHASES
 from dglbench.errors import OptionError, PluginError
 from dglbench.plugins import find_method, find_solver, find_task
 from dglbench.runs import schemas
-from dglbench.runs.source import closure
+from dglbench.runs.code_hash import closure
 from dglbench.training.evaluation import load_data
 
 from .helpers import ASKING, METHODS, TASKS, make_spec, run
@@ -175,7 +176,7 @@ def test_a_layer_and_a_method_with_phases_of_its_own(smooth):
     assert names == [(0, "warming up", 0), *((epoch, "weighing", 40) for epoch in (1, 2, 3))]
     for row, lap in zip(phases, timing, strict=True):
         assert 0 < row["seconds"] <= lap["epoch_s"]
-        six = sum(lap[f"{name}_s"] for name in schemas.PHASES)
+        six = sum(lap[f"{name}_s"] for name in PHASES)
         assert six == pytest.approx(lap["epoch_s"])
     assert all(lap["differentiate_s"] > 0 for lap in timing[1:])
     assert ran.record.summary.solves["train"] == 3 * 40

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dglbench.data.dataset_file import write_dataset
+from dglbench.data.imported import Own
 from dglbench.data.importing import import_arrays
-from dglbench.data.own import Own
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
 from dglbench.streams import stream

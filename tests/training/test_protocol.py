@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from dglbench.clock import Clock, Ledger, Meter, OwnPhase
 from dglbench.errors import OptionError, SolverError
 from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
+from dglbench.solvers.metered import MeteredSolver
 from dglbench.solvers.ortools import OrtoolsSolver
 from dglbench.statistics import bootstrap_interval
 from dglbench.training import train as training
-from dglbench.training.clock import Clock, Ledger, Meter, MeteredSolver, OwnPhase
 from dglbench.training.evaluation import Evaluation, SplitEvaluator, load_data
 from dglbench.training.learner import Learner
 from dglbench.training.recorder import Recorder

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dglbench.problem import Problem
+from dglbench.training.cost_model import evaluation_period, warm_start_epochs
 from dglbench.training.evaluation import Evaluator, load_data
-from dglbench.training.rhythm import evaluation_period, warm_start_epochs
 from dglbench.training.run import run_to_memory
 from dglbench.training.shared_answers import FOLDER
 from dglbench.training.warm_start import mse_gradient

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from dglbench.methods.base import Batch, LearningRate, Method, Training
+from dglbench.losses.batch import Batch
+from dglbench.methods.base import LearningRate, Method, Training
 from dglbench.methods.pyepo.border import expected_interface, installed_version, misfit
 from dglbench.methods.pyepo.model import Oracle, as_dataset, as_model
 from dglbench.problem import Problem

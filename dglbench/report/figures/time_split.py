@@ -8,6 +8,7 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
+from dglbench.clock import PHASES
 from dglbench.report.curves import one_seed_each
 from dglbench.report.figures.base import (
     MUTED,
@@ -25,7 +26,6 @@ from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.load import Report
 from dglbench.report.palette import PHASE_COLOURS, method_order, style
-from dglbench.runs.schemas import PHASES
 
 __all__ = ["FIGURE", "data"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dglbench.data.dataset_file import dataset_digest
-from dglbench.data.source import load_dataset
+from dglbench.data.loading import load_dataset
 from dglbench.errors import SweepError
 from dglbench.sweep.executors import dask_job
 from dglbench.sweep.executors.dask_workers import Workers

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dglbench.data.dataset_file import dataset_digest
-from dglbench.data.source import load_dataset
+from dglbench.data.loading import load_dataset
 from dglbench.errors import DglbenchError
 from dglbench.plugins import find_task
 from dglbench.runs.record import RunOutput

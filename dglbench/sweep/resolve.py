@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from dglbench import options
-from dglbench.data.source import identify, load_dataset, read_file
+from dglbench.data.loading import identify, load_dataset, read_file
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import SOLVERS, find_method, find_plugin, find_setting, find_task
 from dglbench.sweep.method_plan import DEFAULT_SEED, MethodPlan, method_plan
 from dglbench.sweep.names import owner_hint, with_known_names
+from dglbench.sweep.request import DEFAULT_TRIALS, Search, Wishes
 from dglbench.sweep.space import axis_document
 from dglbench.sweep.tuned import check_duals, check_one_seed, still_tuned
-from dglbench.sweep.wishes import DEFAULT_TRIALS, Search, Wishes
 from dglbench.task import TaskSpec, setting_name
+from dglbench.training.cost_model import with_rhythm
 from dglbench.training.lead_in import with_lead_in
 from dglbench.training.resolve import resolve_protocol
-from dglbench.training.rhythm import with_rhythm
 from dglbench.training.spec import Protocol
 
 __all__ = ["MethodPlan", "Setting", "Sweep", "resolve_sweep"]

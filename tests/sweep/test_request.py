@@ -11,7 +11,7 @@ import pytest
 from dglbench.errors import DglbenchError
 from dglbench.sweep import Sweep, plan_sweep, read_wishes, resolve_sweep
 from dglbench.sweep.outputs import sweep_toml
-from dglbench.sweep.wishes import Wishes, from_preset, nested_assignments
+from dglbench.sweep.request import Wishes, from_preset, nested_assignments
 
 NOWHERE = Path("/nonexistent/results")
 

@@ -15,8 +15,8 @@ from dglbench.runs.schemas import TABLES
 from dglbench.runs.store import WEIGHTS, read_record
 from dglbench.runs.tables import read_tables
 from dglbench.task import Dataset, Task
+from dglbench.training.compatibility import check_fit
 from dglbench.training.evaluation import load_data
-from dglbench.training.fit import check_fit
 from dglbench.training.lead_in import parse_lead_in, with_lead_in
 from dglbench.training.run import RunRequest, resolve, run_to_folder, run_to_memory
 from dglbench.training.train import Progress

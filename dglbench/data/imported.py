@@ -85,7 +85,7 @@ class Own(Task):
 
     def predictor(self, dataset: Dataset) -> nn.Module:
         """Build the model that the shape of the features asks for."""
-        from dglbench.data.own_model import OwnModel
+        from dglbench.data.imported_model import OwnModel
 
         return OwnModel(dataset)
 

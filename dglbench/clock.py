@@ -12,15 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from dglbench.runs.schemas import PHASES, PURPOSES
-from dglbench.solvers.base import Solver
+__all__ = ["PHASES", "PURPOSES", "Clock", "Ledger", "Meter", "OwnPhase"]
 
-if TYPE_CHECKING:
-    import torch
+PHASES = ("predict", "solve", "refresh", "differentiate", "backward", "other")
+"""Where an epoch's seconds go; they add up to the epoch."""
 
-__all__ = ["Clock", "EvaluationSolver", "Ledger", "Meter", "MeteredSolver", "OwnPhase"]
+PURPOSES = ("label", "train", "refresh", "evaluate")
+"""Why the solver was called; each instance solved counts once."""
 
 
 class Clock:
@@ -154,60 +153,3 @@ class Meter:
         finally:
             self._open.remove(name)
             self._seconds[name] = self._seconds.get(name, 0.0) + self._clock.now() - began
-
-
-class MeteredSolver:
-    """A solver that counts and times every call by its purpose; what methods are handed."""
-
-    def __init__(self, solver: Solver, meter: Meter) -> None:
-        self._solver, self._meter = solver, meter
-
-    @property
-    def meter(self) -> Meter:
-        """What counts and times it, for work that belongs to its answers."""
-        return self._meter
-
-    def decide(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
-        """See `Solver.decide`; ``rows`` are training instances, such as ``batch.rows``."""
-        with self._metered(purpose, len(values)):
-            return self._solver.decide(values, rows)
-
-    def relax(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
-        """See `Solver.relax`; ``rows`` are training instances, such as ``batch.rows``."""
-        with self._metered(purpose, len(values)):
-            return self._solver.relax(values, rows)
-
-    def duals(self, values: torch.Tensor, *, purpose: str, rows: Any = None) -> torch.Tensor:
-        """See `Solver.duals`; ``rows`` are training instances, such as ``batch.rows``."""
-        with self._metered(purpose, len(values)):
-            return self._solver.duals(values, rows)
-
-    def _metered(self, purpose: str, instances: int) -> AbstractContextManager[None]:
-        self._meter.count(purpose, instances)
-        return self._meter.phase("refresh" if purpose == "refresh" else "solve")
-
-
-class EvaluationSolver:
-    """The evaluation solver as diagnostics are shown it: every answer counts as ``evaluate``.
-
-    ``rows`` count within one split; ``instances`` are that split's rows of the dataset.
-    """
-
-    def __init__(self, solver: Solver, meter: Meter, instances: Any = None) -> None:
-        self._solver = MeteredSolver(solver, meter)
-        self._split = instances
-
-    def decide(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
-        """See `Solver.decide`."""
-        return self._solver.decide(values, purpose="evaluate", rows=self._instances(rows))
-
-    def relax(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
-        """See `Solver.relax`."""
-        return self._solver.relax(values, purpose="evaluate", rows=self._instances(rows))
-
-    def duals(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor:
-        """See `Solver.duals`."""
-        return self._solver.duals(values, purpose="evaluate", rows=self._instances(rows))
-
-    def _instances(self, rows: Any) -> Any:
-        return rows if rows is None or self._split is None else self._split[list(rows)]

@@ -11,7 +11,7 @@ from make_logs import Settings, make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.across import average_ranks, blocks, geometric_mean
+from dglbench.report.complete_blocks import average_ranks, blocks, geometric_mean
 from dglbench.report.equivalence import probabilities
 from dglbench.report.pairwise import simultaneous
 from dglbench.report.profiles import Times, anytime_scores, area

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from dglbench.plugins import METHODS, TASKS, plugins
-from dglbench.runs import source
-from dglbench.runs.source import closure
+from dglbench.runs import code_hash
+from dglbench.runs.code_hash import closure
 
 HASH = (
     "import sys; sys.path.insert(0, {folder!r})\n"
-    "from dglbench.runs.source import source_hash\n"
+    "from dglbench.runs.code_hash import source_hash\n"
     "import {module}\n"
     "print(source_hash({module}.Mine))"
 )
@@ -97,8 +97,8 @@ def test_a_parse_that_another_thread_disturbed_is_made_again(monkeypatch, tmp_pa
             raise SystemError("AST constructor recursion depth mismatch (before=78, after=176)")
         return parse(text)
 
-    monkeypatch.setattr(source.ast, "parse", disturbed)
+    monkeypatch.setattr(code_hash.ast, "parse", disturbed)
     file = tmp_path / "module.py"
     file.write_text("import os")
-    assert isinstance(source._parsed(file), ast.Module)
+    assert isinstance(code_hash._parsed(file), ast.Module)
     assert len(calls) == 3

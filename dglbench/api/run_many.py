@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dglbench.report.frames import Results, load
+from dglbench.api.results import Results, load
 from dglbench.runs.record import RunRecord
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.jobs import Job, News
 from dglbench.sweep.plan import plan_sweep
-from dglbench.sweep.wishes import read_wishes
+from dglbench.sweep.request import read_wishes
 from dglbench.training.spec import RunSpec
 
 __all__ = ["run_many"]

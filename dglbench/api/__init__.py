@@ -1,0 +1,1 @@
+"""The Python door: `dglbench.train`, `dglbench.run_many` and `dglbench.load`."""
