@@ -32,9 +32,9 @@ from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
 from dglbench.layers.dual import DualQuadratic
 from dglbench.plugins import find_task
 from dglbench.streams import stream
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import Evaluator, load_data
 from dglbench.training.learner import Learner
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.warm_start import load_or_train
 
 METHODS = (
@@ -50,11 +50,9 @@ class Contestant:
 
     def __init__(self, task: str, method: str, solver: str, *, phases: bool = True) -> None:
         plugin = find_task(task)
-        data = resolve_data(plugin, {"n": SETTINGS[task]}, 25)
-        protocol = resolve_protocol(plugin, {})
-        spec = resolve_run(data, method, given_options={}, protocol=protocol, solver=solver)
-        loaded = load_data(data)
-        warm = load_or_train(plugin, loaded.dataset, protocol, None)
+        spec = single_run(task, method, settings={"n": SETTINGS[task]}, solver=solver)
+        loaded = load_data(spec.data)
+        warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
         self.learner = Learner(
             spec, loaded.dataset, warm, clock=Clock(enabled=phases, now=time.process_time)
         )

@@ -43,9 +43,9 @@ from dglbench.plugins import find_task
 from dglbench.runs.provenance import environment
 from dglbench.statistics import bootstrap_interval
 from dglbench.streams import stream
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import Evaluation, load_data
 from dglbench.training.learner import Learner
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.warm_start import load_or_train
 
 try:
@@ -72,12 +72,12 @@ class Ours:
 
     def __init__(self, method: str, solver: str, **options: Any) -> None:
         task = find_task("knapsack")
-        data = resolve_data(task, SETTINGS, SEED)
-        protocol = resolve_protocol(task, {})
-        spec = resolve_run(data, method, given_options=options, protocol=protocol, solver=solver)
-        loaded = load_data(data)
+        spec = single_run(
+            "knapsack", method, settings=SETTINGS, seed=SEED, options=options, solver=solver
+        )
+        loaded = load_data(spec.data)
         self.evaluator = loaded.evaluator
-        warm = load_or_train(task, loaded.dataset, protocol, None)
+        warm = load_or_train(task, loaded.dataset, spec.protocol, None)
         self.learner = Learner(spec, loaded.dataset, warm)
         self.predictor = self.learner.predictor
         self.learner.set_up()  # builds what is built once

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tomlkit
 
-import dglbench.sweep.reference_pace as pace
+import dglbench.sweep.plan.reference_pace as pace
 from dglbench.report.palette import method_order
 from dglbench.runs.store import read_record, run_folders
 

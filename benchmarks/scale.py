@@ -20,9 +20,10 @@ import time
 
 import numpy as np
 
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
 from dglbench.training.learner import Learner
-from dglbench.training.run import RunRequest, resolve, run_to_memory
+from dglbench.training.run import run_to_memory
 
 LINEAR = ("dgl-none", "rdgl-none", "rdgl-newton")
 BAR, FROM = 1.1, 200
@@ -30,14 +31,14 @@ BAR, FROM = 1.1, 200
 
 def measure(method: str, n: int, arguments: argparse.Namespace) -> float | None:
     """Train once; print what it took and return the seconds of an epoch, None if it did not end."""
-    request = RunRequest(
-        task="matching",
-        method=method,
+    spec = single_run(
+        "matching",
+        method,
         settings={"n": n, "locations": arguments.locations, "train": 32, "val": 4, "test": 4},
-        protocol={"epochs": arguments.epochs, "warm_start": False},
         solver="batched",
+        epochs=arguments.epochs,
+        warm_start=False,
     )
-    spec, _ = resolve(request)
     data = load_data(spec.data, spec.data_digest)
     output = run_to_memory(spec, data, time_limit=arguments.time_limit)
     record, summary = output.record, output.record.summary

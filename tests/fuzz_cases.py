@@ -54,7 +54,7 @@ POOLS: dict[str, Sequence[str]] = {
     "name": (*TASKS, "a/b", "../x", "."),
     "solver": ("ortools", "batched", "BATCHED", "gurobi", ""),
     "preset": ("paper", "quick", "PAPER", "nope", ""),
-    "search": ("none", "nope", "", "FULL", "none", "nope", "", "halving"),
+    "search": ("none", "nope", "", "FULL", "none", "nope", "", "full"),
     "executor": ("in-process", "nope", ""),
     "scheduler": ("nowhere", ""),
     "figure": ("nope", "", "time-vs-regret ", "Pipelines"),

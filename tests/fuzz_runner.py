@@ -28,7 +28,7 @@ REFERENCE = Path(__file__).parent.parent / "results/reference/paper/runs"
 
 SETTINGS = """\
 methods = ["two-stage", "dgl-1"]
-search = "halving"
+search = "full"
 epochs = 9
 option = { lr = 0.1, dgl-1 = { tau = 0.5 } }
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from dglbench.api.progress import sweep_bar
 from dglbench.api.results import Results, load
 from dglbench.runs.record import RunRecord
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.jobs import Job, News
-from dglbench.sweep.plan import plan_sweep
-from dglbench.sweep.request import read_wishes
+from dglbench.sweep.plan.plan import plan_sweep
+from dglbench.sweep.request.request import read_request
 from dglbench.training.spec import RunSpec
 
 __all__ = ["run_many"]
@@ -28,44 +30,50 @@ def run_many(
     retry_failed: bool = False,
     fail_fast: bool = False,
     tell: Callable[[str], None] | None = None,
-    **wishes: Any,
+    progress: bool = False,
+    **request: Any,
 ) -> Results:
     """Run every method on every task and seed, and return all runs of ``out``.
 
     The options are those of ``dglbench sweep`` and of its ``--config`` files: ``methods``,
     ``tasks``, ``seeds``, ``solver``, ``search``, any field of the protocol such as
     ``epochs``, and the tables ``set`` and ``option``. The same call again resumes. ``tell``
-    gets a line for every run that ends. With ``jobs`` or a ``scheduler`` runs are made in other
-    processes: keep the call below ``if __name__ == "__main__":``.
+    gets a line for every run that ends, and ``progress=True`` shows a bar. With ``jobs`` or a
+    ``scheduler`` runs are made in other processes: keep the call below
+    ``if __name__ == "__main__":``.
     """
-    flags = read_wishes(wishes, "run_many")
-    plan = plan_sweep(flags, preset=preset, config=Path(config) if config else None, out=Path(out))
-    end = run_sweep(
-        plan,
-        _Teller(tell or _nothing),
-        executor=executor,
-        jobs=jobs,
-        scheduler=scheduler,
-        retry_failed=retry_failed,
-        fail_fast=fail_fast,
+    flags = read_request(request, "run_many")
+    plan = plan_sweep(
+        flags, preset=preset, config=Path(config) if config else None, out=Path(out), tell=tell
     )
+    with sweep_bar() if progress else nullcontext() as bar:
+        end = run_sweep(
+            plan,
+            _Listener(tell, bar),
+            executor=executor,
+            jobs=jobs,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            fail_fast=fail_fast,
+        )
     if end.interrupted:
         raise KeyboardInterrupt
     return load(out)
 
 
-def _nothing(sentence: str) -> None:
-    """Tell nobody."""
+class _Listener:
+    """Passes on a line for every run that ends, and how many have."""
 
-
-class _Teller:
-    """A `Listener` that passes on a line for every run that ends."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self.tell = tell
+    def __init__(
+        self,
+        tell: Callable[[str], None] | None,
+        bar: Callable[[int, int, str], None] | None,
+    ) -> None:
+        self._tell, self._bar = tell, bar
+        self._total = self._done = 0
 
     def begin(self, total: int, left_s: float | None) -> None:
-        pass
+        self._total = total
 
     def started(self, job: Job) -> None:
         pass
@@ -74,7 +82,15 @@ class _Teller:
         pass
 
     def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
-        self.tell(f"{record.run_id}: {state}")
+        self._done += 1
+        sentence = f"{record.run_id}: {state}"
+        self.tell(sentence)
+        if self._bar:
+            self._bar(self._done, self._total, sentence)
 
     def left(self, seconds: float | None) -> None:
         pass
+
+    def tell(self, sentence: str) -> None:
+        if self._tell:
+            self._tell(sentence)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dglbench.api.progress import run_bar
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_task, offer_task
 from dglbench.runs.record import RunOutput, RunRecord, Selected
 from dglbench.runs.schemas import TABLES
 from dglbench.runs.store import WEIGHTS, read_record
 from dglbench.runs.tables import read_tables
+from dglbench.sweep import read_request
+from dglbench.sweep.request.defaults import DEFAULT_SEED
+from dglbench.sweep.request.specs import one_spec
 from dglbench.task import Dataset, Task
 from dglbench.training.compatibility import check_fit
 from dglbench.training.evaluation import load_data
-from dglbench.training.lead_in import parse_lead_in, with_lead_in
-from dglbench.training.run import RunRequest, resolve, run_to_folder, run_to_memory
+from dglbench.training.run import run_to_folder, run_to_memory
+from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress
 from dglbench.training.warm_start import fresh_predictor
 
@@ -76,9 +80,10 @@ def train(
     task: str | Task | Dataset,
     method: str = "dgl-1",
     *,
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 25,
-    options: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    train_seed: int = 0,
+    option: Mapping[str, Any] | None = None,
     solver: str = "ortools",
     threads: int = 1,
     time_limit: float | None = None,
@@ -86,48 +91,62 @@ def train(
     out: str | Path | None = None,
     force: bool = False,
     watch: Callable[[Progress], None] | None = None,
+    progress: bool = False,
     **protocol: Any,
 ) -> TrainedRun:
     """Train one predictor with one method, as ``dglbench train`` does.
 
     ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
-    brings its settings and seed). ``options`` are the method's; what is left open is the
-    paper's for the nearest size, the rate else that of the task's warm start. ``protocol`` takes
-    ``epochs``, ``batch_size``, ``patience``, ``evaluate_every``, ``warm_start`` and the like.
+    brings its settings and seed). ``set`` holds the task's settings and ``option`` the method's
+    options; what is left open is the paper's for the nearest size. ``protocol`` takes any field of
+    the training protocol, such as ``epochs``, ``batch_size`` and ``patience``.
     ``lead_in`` is a method and its epochs to train with first, such as
     ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without ``out`` nothing is written; with it, a
     run that is there already is returned, unless ``force``. ``watch`` is called after every
-    epoch.
+    evaluation; ``progress=True`` shows a bar instead, in a terminal or a notebook.
 
     What goes wrong inside the run is in the result's ``state`` and ``record.status``.
     """
-    if isinstance(task, Dataset) and (settings or seed != 25):
+    given = task if isinstance(task, Dataset) else None
+    if given is not None and (set or seed is not None):
         raise OptionError("a Dataset brings its own settings and seed; leave both out.")
-    request = RunRequest(
-        task=task.spec.task if isinstance(task, Dataset) else offer_task(task),
-        method=method if lead_in is None else with_lead_in(method, lead_in),
-        settings=settings or {},
-        seed=seed,
-        dataset=task if isinstance(task, Dataset) else None,
-        options=options or {},
-        protocol=protocol,
-        solver=solver,
-        threads=threads,
-        time_limit=time_limit,
-        lead_in_options=parse_lead_in(lead_in),
-    )
-    spec, loaded = resolve(request)
+    asked = {
+        "tasks": None if given is not None else [offer_task(task)],  # type: ignore[arg-type]
+        "methods": [method],
+        "set": set or {},
+        "seeds": None if given is not None else [DEFAULT_SEED if seed is None else seed],
+        "train_seeds": [train_seed],
+        "option": {method: option or {}},
+        "solver": solver,
+        "threads": threads,
+        "time_limit": time_limit,
+        "lead_in": lead_in,
+        **protocol,
+    }
+    request = replace(read_request(asked, "train"), dataset=given)
+    spec = one_spec([request])
+    if progress and watch is None:
+        with run_bar(f"{spec.method} on {spec.setting}") as bar:
+            return _trained(spec, out, force=force, watch=bar, time_limit=time_limit)
+    return _trained(spec, out, force=force, watch=watch, time_limit=time_limit)
+
+
+def _trained(
+    spec: RunSpec,
+    out: str | Path | None,
+    *,
+    force: bool,
+    watch: Callable[[Progress], None] | None,
+    time_limit: float | None,
+) -> TrainedRun:
     if out is None:
-        loaded = loaded or load_data(spec.data, spec.data_digest)
+        loaded = load_data(spec.data, spec.data_digest)
         check_fit(spec, loaded.dataset.problem)
         output = run_to_memory(spec, loaded, watch=watch, time_limit=time_limit)
         trained = _in_memory(output, loaded.dataset)
     else:
-        folder, _ = run_to_folder(
-            spec, loaded, Path(out), force=force, watch=watch, time_limit=time_limit
-        )
-        loaded = loaded or load_data(spec.data, spec.data_digest)
-        trained = _from_folder(folder, loaded.dataset)
+        folder, _ = run_to_folder(spec, Path(out), force=force, watch=watch, time_limit=time_limit)
+        trained = _from_folder(folder, load_data(spec.data, spec.data_digest).dataset)
     if trained.state == "interrupted":
         raise KeyboardInterrupt
     return trained

@@ -13,7 +13,6 @@ import gc
 import importlib
 import os
 import sys
-import types
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -87,32 +86,7 @@ def _spare(param: Any) -> None:
         )
 
 
-def _import_help_writer() -> None:
-    """Import what writes help without Markdown and tracebacks: a third of what --help costs.
-
-    Typer imports both for the case that help is in Markdown or an error is its own to show.
-    Ours is neither, so stand-ins take their place while its module is imported.
-    """
-    if "typer.rich_utils" in sys.modules:
-        return
-    stand_ins = {}
-    for module, name in (("rich.markdown", "Markdown"), ("rich.traceback", "Traceback")):
-        if module not in sys.modules:
-            stand_ins[module] = types.ModuleType(module)
-            setattr(stand_ins[module], name, type(name, (), {}))
-    sys.modules.update(stand_ins)
-    try:
-        importlib.import_module("typer.rich_utils")
-    finally:
-        for module in stand_ins:
-            del sys.modules[module]
-
-
 class _Command(TyperCommand):
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        _import_help_writer()
-        super().format_help(ctx, formatter)
-
     def get_help_option(self, ctx: Any) -> Any:
         return _cheap(super().get_help_option(ctx))
 
@@ -127,10 +101,6 @@ class _LazyGroup(TyperGroup):
 
     def get_help_option(self, ctx: Any) -> Any:
         return _cheap(super().get_help_option(ctx))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        _import_help_writer()
-        super().format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name = args[0]

@@ -75,7 +75,7 @@ def run(
     from dglbench.data.checks import make_dataset
     from dglbench.plugin_files import load_plugins
     from dglbench.runs.out_folder import check_file
-    from dglbench.training.resolve import named_setting, resolve_data
+    from dglbench.sweep.request.defaults import named_setting, resolve_data
 
     load_plugins(plugin or [])
     settings: dict[str, Any] = options.parse_assignments(set_ or [])

@@ -9,7 +9,6 @@ import typer
 from rich.text import Text
 
 from dglbench.cli import console
-from dglbench.cli.catalogue import KINDS, catalogue
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -42,6 +41,8 @@ def run(
         from dglbench.plugin_files import load_plugins
 
         load_plugins(plugin)
+    from dglbench.cli.catalogue import KINDS, catalogue
+
     document = catalogue()
     for entry in (entry for kind in KINDS for entry in document[kind]):
         if entry["error"]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from dglbench.cli import console
+from dglbench.cli.protocol_flags import takes_protocol
+
+if TYPE_CHECKING:
+    from dglbench.sweep.jobs import TlsFiles
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -21,6 +27,7 @@ _PROTOCOL = "Training protocol"
 _HOW = "How it runs"
 
 
+@takes_protocol
 def run(
     methods: Annotated[
         str | None,
@@ -73,8 +80,7 @@ def run(
     search: Annotated[
         str | None,
         typer.Option(
-            help="How the search space is tried: none, full, halving or optuna.  "
-            "[default: the preset's]"
+            help="How the search space is tried: none, full or optuna.  [default: the preset's]"
         ),
     ] = None,
     trials: Annotated[
@@ -111,32 +117,6 @@ def run(
             rich_help_panel=_PROTOCOL,
         ),
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help=f"Passes over the data.  {_TASKS}", rich_help_panel=_PROTOCOL)
-    ] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(help=f"Instances per step.  {_TASKS}", rich_help_panel=_PROTOCOL)
-    ] = None,
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            help="Evaluations without improvement before stopping.  [default: none]",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = None,
-    evaluate_every: Annotated[
-        int | None,
-        typer.Option(
-            help="Epochs between evaluations.  [default: from the sizes]", rich_help_panel=_PROTOCOL
-        ),
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            help="Predictor's numbers: float64 or float32.  [default: float64]",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -162,6 +142,24 @@ def run(
             rich_help_panel=_HOW,
         ),
     ] = None,
+    tls_ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Certificate authority to trust, for a tls:// scheduler.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificate of this client, likewise.", rich_help_panel=_HOW
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its private key, likewise.", rich_help_panel=_HOW),
+    ] = None,
     executor: Annotated[
         str | None,
         typer.Option(
@@ -185,6 +183,8 @@ def run(
         "results"
     ),
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    *,
+    protocol: dict[str, Any],
 ) -> int:
     """Run every method on every setting and seed, and choose by validation regret.
 
@@ -193,9 +193,9 @@ def run(
     """
     from dglbench.cli.sweep_display import show_outcome, show_plan
     from dglbench.cli.sweep_watch import watching
-    from dglbench.sweep import nested_assignments, plan_sweep, read_wishes
+    from dglbench.sweep import nested_assignments, plan_sweep, read_request
 
-    wishes: dict[str, Any] = {
+    asked: dict[str, Any] = {
         "methods": methods,
         "tasks": tasks,
         "seeds": seeds,
@@ -208,16 +208,13 @@ def run(
         "lead_in": lead_in,
         "threads": threads,
         "time_limit": time_limit,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "patience": patience,
-        "evaluate_every": evaluate_every,
-        "dtype": dtype,
+        **protocol,
         "set": nested_assignments(set_ or [], "--set"),
         "option": nested_assignments(option or [], "--option"),
     }
-    flags = read_wishes(wishes, "the command line")
-    planned = plan_sweep(flags, preset=preset, config=config, out=out)
+    tls = _tls(tls_ca, tls_cert, tls_key)
+    flags = read_request(asked, "the command line")
+    planned = plan_sweep(flags, preset=preset, config=config, out=out, tell=console.note)
     if plan:
         show_plan(planned, retry_failed=retry_failed, jobs=jobs, as_json=json)
         return 0
@@ -230,6 +227,7 @@ def run(
             executor=executor,
             jobs=jobs,
             scheduler=scheduler,
+            tls=tls,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
         )
@@ -237,3 +235,14 @@ def run(
         # The process is on its way out; one more Ctrl-C should not change how it ends.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return show_outcome(planned, outcome, as_json=json)
+
+
+def _tls(ca: Path | None, cert: Path | None, key: Path | None) -> TlsFiles | None:
+    from dglbench.errors import SweepError
+    from dglbench.sweep.jobs import TlsFiles
+
+    if ca is None and cert is None and key is None:
+        return None
+    if ca is None or cert is None or key is None:
+        raise SweepError("TLS needs three files: --tls-ca, --tls-cert and --tls-key; give all.")
+    return TlsFiles(ca, cert, key)

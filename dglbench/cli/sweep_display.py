@@ -11,8 +11,9 @@ from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
-    from dglbench.sweep.plan import Plan, PlanRow
-    from dglbench.sweep.search import Group, GroupSearch
+    from dglbench.sweep.plan.plan import Plan, PlanRow
+    from dglbench.sweep.request.specs import Group
+    from dglbench.sweep.search.group_search import GroupSearch
 
 __all__ = ["show_outcome", "show_plan"]
 

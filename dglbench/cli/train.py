@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dglbench.cli import console
+from dglbench.cli.protocol_flags import takes_protocol
 from dglbench.errors import OptionError
+
+if TYPE_CHECKING:
+    from dglbench.runs.record import Identity
+    from dglbench.sweep.request.request import Request
+    from dglbench.training.spec import RunSpec
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -22,6 +26,7 @@ _PAPER = "[default: the paper's for the nearest size]"
 _TASKS = "[default: the task's]"
 
 
+@takes_protocol
 def run(
     task: Annotated[
         str | None,
@@ -51,7 +56,7 @@ def run(
         ),
     ] = None,
     n: Annotated[int | None, typer.Option(help=f"Size of an instance.  {_TASKS}")] = None,
-    seed: Annotated[int | None, typer.Option(help="Data seed.  [default: 25]")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Data seed.  [default: 25]")] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help=f"Task setting; repeat.  {_TASKS}"),
@@ -72,7 +77,7 @@ def run(
         float | None, typer.Option(help="DGL-auto: tolerated slack.  [default: the method's]")
     ] = None,
     train_seed: Annotated[
-        int | None, typer.Option(help="Seed of initial weights and batches.  [default: 0]")
+        int | None, typer.Option(min=0, help="Seed of initial weights and batches.  [default: 0]")
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -85,29 +90,8 @@ def run(
             "[default: ortools]"
         ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help=f"Passes over the data.  {_TASKS}")] = None,
-    batch_size: Annotated[int | None, typer.Option(help=f"Instances per step.  {_TASKS}")] = None,
-    patience: Annotated[
-        int | None,
-        typer.Option(help="Evaluations without improvement before stopping.  [default: none]"),
-    ] = None,
-    evaluate_every: Annotated[
-        int | None, typer.Option(help="Epochs between evaluations.  [default: from the sizes]")
-    ] = None,
-    warm_start: Annotated[
-        bool | None,
-        typer.Option(
-            "--warm-start/--no-warm-start",
-            help="Start from the shared MSE-trained predictor.  [default: warm-start]",
-            show_default=False,
-        ),
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option(help="Predictor's numbers: float64 or float32.  [default: float64]"),
-    ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Threads of torch and the solvers.  [default: 1]")
+        int | None, typer.Option(min=1, help="Threads of torch and the solvers.  [default: 1]")
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -124,6 +108,8 @@ def run(
     out: Annotated[Path, typer.Option(help="Where runs are written.")] = Path("results"),
     force: Annotated[bool, typer.Option("--force", help="Redo a run that exists.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    *,
+    protocol: dict[str, Any],
 ) -> int:
     """Train one predictor with one method and write its logs.
 
@@ -133,13 +119,11 @@ def run(
     from dglbench.cli.run_display import live_run, show_run
     from dglbench.plugin_files import load_plugins
     from dglbench.plugins import find_method
-    from dglbench.runs.store import read_record
-    from dglbench.training.lead_in import parse_lead_in, with_lead_in
-    from dglbench.training.run import RunRequest, run_once
-    from dglbench.training.run import like as request_like
+    from dglbench.sweep import read_request
+    from dglbench.sweep.request.specs import one_spec
+    from dglbench.training.run import run_to_folder
 
     load_plugins(plugin or [])
-    flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
     settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
     if n is not None and "n" in settings:
         raise OptionError("--n and --set n= are the same setting; give one of them.")
@@ -152,51 +136,83 @@ def run(
         )
     if like is not None and task is not None:
         raise OptionError(f"--like names the task already; leave out {task}.")
-    base = request_like(like) if like else RunRequest(task, "dgl-1")
-    protocol = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "patience": patience,
-        "evaluate_every": evaluate_every,
-        "dtype": dtype,
-        "warm_start": warm_start,
+    if data is not None and task is not None:
+        _check_about(task, data)
+    flags = {"lr": lr, "tau": tau, "alpha": alpha, "mu": mu, "delta": delta}
+    known = {key: value for key, value in flags.items() if value is not None}
+    base = _base(like, data)
+    asked = method or (base.methods or ("dgl-1",))[0]
+    if lead_in is not None and method is None:
+        asked = find_method(asked).own_name
+    given = {
+        "tasks": None if task is None or data is not None else [task],
+        "data": None if data is None else [str(data)],
+        "methods": [asked],
+        "set": {**settings, **({} if n is None else {"n": n})},
+        "seeds": None if seed is None else [seed],
+        "train_seeds": None if train_seed is None else [train_seed],
+        "option": {asked: {**known, **options.parse_assignments(option or [])}},
+        "solver": solver,
+        "lead_in": lead_in,
+        "threads": threads,
+        "time_limit": time_limit,
+        **protocol,
     }
-    asked = method or base.method
-    if lead_in is not None:
-        asked = with_lead_in(asked if method else find_method(asked).own_name, lead_in)
-    other_method = find_method(asked).own_name != find_method(base.method).own_name
-    led = base.lead_in_options if asked == base.method else {}
-    given = {**_given(flags), **options.parse_assignments(option or [])}
-    request = dataclasses.replace(
-        base,
-        method=asked,
-        # A file brings its own; of what a run had, only the predictor may be chosen anew.
-        settings={**_kept(base.settings, data), **settings, **_given({"n": n})},
-        seed=base.seed if seed is None else seed,
-        data_file=data,
-        options=given if other_method else {**base.options, **given},
-        protocol={**base.protocol, **_given(protocol)},
-        solver=solver or base.solver,
-        threads=base.threads if threads is None else threads,
-        train_seed=base.train_seed if train_seed is None else train_seed,
-        time_limit=time_limit,
-        lead_in_options={**led, **parse_lead_in(lead_in)},
-    )
-    same_data = like is not None and not (settings or n is not None or seed is not None)
-    expected = read_record(like).identity if like and same_data else None
-    with live_run(quiet=json, threads=request.threads) as watch:
-        folder, existed = run_once(request, out, force=force, expected=expected, watch=watch)
+    request = read_request(given, "the command line")
+    spec = one_spec([base, request])
+    if like is not None and not (settings or n is not None or seed is not None):
+        _check_same_data(like, spec)
+    with live_run(quiet=json, threads=spec.threads) as watch:
+        folder, existed = run_to_folder(spec, out, force=force, watch=watch, time_limit=time_limit)
     if existed:
         console.note(f"this run exists already: {folder}; --force redoes it.")
     state = show_run(folder, as_json=json, existed=existed)
     return {"done": 0, "interrupted": 130}.get(state, 1)
 
 
-def _given(flags: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in flags.items() if value is not None}
+def _base(like: Path | None, data: Path | None) -> Request:
+    """Return what holds where no flag says otherwise: a run to repeat, or the usual seed."""
+    from dglbench.sweep.request.defaults import DEFAULT_SEED
+    from dglbench.sweep.request.request import Request
+    from dglbench.sweep.request.specs import request_like
+
+    if like is None:
+        return Request(seeds=(DEFAULT_SEED,))
+    return request_like(_recorded(like), other_data=data is not None)
 
 
-def _kept(settings: Mapping[str, Any], data: Path | None) -> dict[str, Any]:
-    from dglbench.data.imported import Own
+def _check_about(task: str, data: Path) -> None:
+    """Refuse a task beside a dataset file of another one."""
+    from dglbench.data.loading import read_file
+    from dglbench.plugins import find_setting
 
-    return {k: v for k, v in settings.items() if data is None or k in Own.open_settings}
+    holds = read_file(data).dataset.spec
+    named, size = find_setting(task)
+    if named.name != holds.task or size not in ({}, {"n": holds.settings.n}):
+        raise OptionError(f"{data} holds {holds.setting_name} data; leave out {task}.")
+
+
+def _check_same_data(like: Path, spec: RunSpec) -> None:
+    then, now = _recorded(like).data_digest, spec.data_digest
+    if then != now:
+        raise OptionError(
+            f"that run was trained on other data (content {_short(then)}, here {_short(now)}); "
+            "give its dataset file with --data."
+        )
+
+
+def _recorded(folder: Path) -> Identity:
+    from dglbench.errors import RunError
+    from dglbench.runs.store import read_record
+
+    try:
+        return read_record(folder).identity
+    except RunError as error:
+        raise RunError(
+            f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
+            "results/matching-50-s25-dgl-5-0123456789ab."
+        ) from error
+
+
+def _short(digest: str | None) -> str:
+    return "by settings and seed" if digest is None else digest[:12]

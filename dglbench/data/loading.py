@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from dglbench import options
 from dglbench.data.checks import check_dataset, is_bundled, make_dataset
@@ -22,12 +23,13 @@ from dglbench.errors import DatasetError, OptionError
 from dglbench.plugins import find_task
 from dglbench.task import Dataset, TaskSpec
 
-__all__ = ["FileData", "identify", "is_bundled", "load_dataset", "read_file"]
+__all__ = ["FileData", "identify", "is_bundled", "load_dataset", "offer_dataset", "read_file"]
 
-_KEPT = 4
 _KEPT_BYTES = 1_500_000_000  # of those before the last: large ones must not pile up
 _recent: OrderedDict[tuple[TaskSpec, str | None], Dataset] = OrderedDict()
 """Datasets that were used last; runs of one process share them."""
+_given: WeakValueDictionary[tuple[TaskSpec, str], Dataset] = WeakValueDictionary()
+"""Datasets that a caller made and still holds."""
 _files: dict[tuple[TaskSpec, str], Path] = {}
 """Where the data of a file were read from by this process."""
 
@@ -51,6 +53,13 @@ def read_file(path: Path, given: Mapping[str, Any] | None = None) -> FileData:
     return FileData(dataset, digest)
 
 
+def offer_dataset(dataset: Dataset) -> str:
+    """Make a dataset that is in memory known to `load_dataset`; return its content hash."""
+    digest = dataset_digest(dataset)
+    _given[dataset.spec, digest] = dataset
+    return digest
+
+
 def identify(data: TaskSpec) -> str | None:
     """Return the content hash that identifies the data, None if settings and seed do.
 
@@ -71,6 +80,8 @@ def load_dataset(data: TaskSpec, digest: str | None = None) -> Dataset:
     if known is not None:
         _recent.move_to_end((data, digest))
         return known
+    if digest is not None and (given := _given.get((data, digest))) is not None:
+        return given
     path = _files.get((data, digest)) if digest else None
     if path is not None:
         stored = read_dataset(path)
@@ -105,7 +116,7 @@ def _chosen(path: Path, spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
 def _keep(key: tuple[TaskSpec, str | None], dataset: Dataset) -> None:
     _recent[key] = dataset
     _recent.move_to_end(key)
-    while len(_recent) > 1 and (len(_recent) > _KEPT or _bytes() > _KEPT_BYTES):
+    while len(_recent) > 1 and _bytes() > _KEPT_BYTES:
         _recent.popitem(last=False)
 
 

@@ -156,6 +156,8 @@ class CpSatRule(IntegerRule):
         model.minimize(cp_model.LinearExpr.weighted_sum(x, costs.tolist()))
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
+        # Its own handler replaces Python's for good: Ctrl-C would be lost from here on.
+        solver.parameters.catch_sigint_signal = False
         status = solver.solve(model)
         if status == cp_model.INFEASIBLE:
             return None

@@ -1,22 +1,22 @@
 """Many runs in one command: planned, run anywhere, resumed by the same command.
 
-`wishes` reads what is asked for, `resolved` leaves nothing open, `plan` looks at what
-is there, `search` decides which configurations run and which is chosen, `driver`
-has them run by one of the `executors`, and writes everything itself.
+In order: `request` reads what is asked for and leaves nothing open, `search` decides which
+configurations run and which is chosen, `plan` looks at what is there already, `driver` has the
+rest run by one of the `executors` and alone writes results. One run is a sweep of one.
 """
 
-from dglbench.sweep.plan import Plan, make_plan, plan_sweep
-from dglbench.sweep.request import PRESETS, Wishes, nested_assignments, read_wishes
-from dglbench.sweep.resolve import Sweep, resolve_sweep
+from dglbench.sweep.plan.plan import Plan, make_plan, plan_sweep
+from dglbench.sweep.request.request import PRESETS, Request, nested_assignments, read_request
+from dglbench.sweep.request.resolve import Sweep, resolve
 
 __all__ = [
     "PRESETS",
     "Plan",
+    "Request",
     "Sweep",
-    "Wishes",
     "make_plan",
     "nested_assignments",
     "plan_sweep",
-    "read_wishes",
-    "resolve_sweep",
+    "read_request",
+    "resolve",
 ]

@@ -21,10 +21,10 @@ from dglbench.sweep import outputs
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
 from dglbench.sweep.locks import Locks
-from dglbench.sweep.pace import Pace
-from dglbench.sweep.plan import Plan
-from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.survey import needs_run, read_state
+from dglbench.sweep.plan.pace import Pace
+from dglbench.sweep.plan.plan import Plan
+from dglbench.sweep.plan.survey import needs_run, read_state
+from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.training import warm_start
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart, warm_start_id
@@ -238,9 +238,9 @@ class Driver:
         record = output.record
         self._tell_busy(record)
         self._pace.add(record)
-        rungs = len(search.rungs)
+        rounds = len(search.rounds)
         self._settle(search, run_id, record, record.state)
-        if len(search.rungs) > rungs:
+        if len(search.rounds) > rounds:
             self._skip_known(search)
         if search.finished:
             self._keep_choices()
@@ -268,12 +268,12 @@ class Driver:
         self.listener.ended(spec, state, record)
 
     def _skip_known(self, search: GroupSearch) -> None:
-        """Take the results that are there already; that may open the next rung."""
-        rungs = 0
-        while rungs < len(search.rungs):
-            rungs = len(search.rungs)
+        """Take the results that are there already; that may open the next round."""
+        rounds = 0
+        while rounds < len(search.rounds):
+            rounds = len(search.rounds)
             for run_id in list(search.pending):
-                found = read_state(self.plan.out, run_id)
+                found = self.plan.survey.state(run_id)
                 if found.problem:
                     self.listener.tell(f"{run_id} is run again: {found.problem}.")
                 elif found.record and not needs_run(found, self.retry_failed):

@@ -9,9 +9,9 @@ from dglbench.runs.out_folder import make_folder
 from dglbench.sweep.driver import Driver, SweepEnd
 from dglbench.sweep.executors import make_executor
 from dglbench.sweep.interrupts import Interrupts
-from dglbench.sweep.jobs import ExecutorContext, Listener
+from dglbench.sweep.jobs import ExecutorContext, Listener, TlsFiles
 from dglbench.sweep.locks import Locks
-from dglbench.sweep.plan import Plan
+from dglbench.sweep.plan.plan import Plan
 
 __all__ = ["run_sweep"]
 
@@ -23,12 +23,15 @@ def run_sweep(
     executor: str | None = None,
     jobs: int = 1,
     scheduler: str | None = None,
+    tls: TlsFiles | None = None,
     retry_failed: bool = False,
     fail_fast: bool = False,
 ) -> SweepEnd:
     """Run what a plan has left to run, by the executor of that name or whichever suits."""
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
+    if tls is not None:
+        _check_tls(scheduler, tls)
     make_folder(plan.out)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
@@ -37,7 +40,7 @@ def run_sweep(
             listener.tell(
                 f"the file system of {plan.out} has no locks: run only one sweep at a time in it."
             )
-        context = ExecutorContext(plan, interrupts, listener.tell, jobs, scheduler)
+        context = ExecutorContext(plan, interrupts, listener.tell, jobs, scheduler, tls)
         worker = make_executor(executor, context)
         driver = Driver(
             plan=plan,
@@ -55,3 +58,15 @@ def run_sweep(
             raise
         worker.close(now=end.abandoned)
         return end
+
+
+def _check_tls(scheduler: str | None, tls: TlsFiles) -> None:
+    """Refuse certificates without a scheduler that uses them, and files that are not there."""
+    if scheduler is None or not scheduler.startswith("tls://"):
+        raise SweepError(
+            "--tls-ca, --tls-cert and --tls-key are for a scheduler with TLS; write for example "
+            "--scheduler tls://10.0.0.1:8786."
+        )
+    missing = next((path for path in tls if not path.is_file()), None)
+    if missing is not None:
+        raise SweepError(f"the certificate file {missing} does not exist; give a PEM file.")

@@ -26,7 +26,7 @@ from dglbench.training.warm_start import WarmStart, train_warm_start
 
 if TYPE_CHECKING:
     from dglbench.sweep.interrupts import Interrupts
-    from dglbench.sweep.plan import Plan
+    from dglbench.sweep.plan.plan import Plan
 
 __all__ = [
     "Ended",
@@ -36,6 +36,7 @@ __all__ = [
     "Job",
     "Listener",
     "News",
+    "TlsFiles",
     "broken_record",
     "do_job",
     "hard_limit",
@@ -82,6 +83,14 @@ HearNews = Callable[[str, News], None]
 """Called with a job's key and how far it is."""
 
 
+class TlsFiles(NamedTuple):
+    """Certificates in PEM files: whom to trust, and who this client is."""
+
+    ca: Path
+    cert: Path
+    key: Path
+
+
 @dataclass(frozen=True)
 class ExecutorContext:
     """What an executor is made with: the work ahead and how the user wants it done."""
@@ -94,6 +103,8 @@ class ExecutorContext:
     """``--jobs``: how many runs to have under way on this machine."""
     scheduler: str | None = None
     """``--scheduler``: the address of a cluster."""
+    tls: TlsFiles | None = None
+    """The certificates with which to connect to it."""
 
 
 class Executor(Protocol):

@@ -15,9 +15,9 @@ from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
-from dglbench.sweep.resolve import MethodPlan, Setting, Sweep
-from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.tuned import tuned_entry
+from dglbench.sweep.request.resolve import Setting, Sweep
+from dglbench.sweep.request.tuned import tuned_entry
+from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.task import TaskSpec
 
 __all__ = [
@@ -83,13 +83,11 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "solver": group.solver,
         "run_id": chosen.run_id if chosen else None,
         "options": chosen.identity.options if chosen else None,
-        # A search may cut configurations short; the chosen one had this many.
         "epochs": chosen.identity.protocol["epochs"] if chosen else None,
         **search.budget(),
         "failed": sum(record.state != "done" for record in records),
         # Seconds measured at different concurrency cannot be added up honestly: say so.
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
-        "rungs": search.rungs,
         "edges": search.edges(),
         **({"tuned": dict(group.tuned)} if group.tuned else {}),
     }
@@ -113,7 +111,8 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
                 if search is None or search.chosen is None:
                     return None
                 picked = {key: search.chosen.identity.options[key] for key in plan.space}
-                plans.append(MethodPlan(plan.name, {**plan.fixed, **picked}, {}))
+                chosen = dataclasses.replace(plan.options, **picked)
+                plans.append(dataclasses.replace(plan, options=chosen, space={}))
                 if plan.space:
                     tuned[plan.name] = tuned_entry(sweep, group_entry(search), search.chosen)
             settings.append(

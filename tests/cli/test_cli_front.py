@@ -140,7 +140,7 @@ def test_so_is_a_place_for_a_file(words, flag, cli, tmp_path):
 
 def test_the_default_of_a_pair_of_flags_is_shown(cli):
     told = cli("train", "--help").out.replace("│", " ")
-    assert "[default: warm-start]" in " ".join(told.split())
+    assert "[default: warm-start, or the task's]" in " ".join(told.split())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything is root's to write to")
@@ -189,7 +189,7 @@ def test_a_dataset_is_parquet(cli, tmp_path):
 
 
 def test_what_the_system_refuses_is_no_bug(cli, monkeypatch):
-    import dglbench.cli.listing as module
+    import dglbench.cli.catalogue as module
 
     def refuse():
         raise OSError(28, "No space left on device", "results")

@@ -11,10 +11,9 @@ from dglbench.losses.spo_plus import SPOPlus
 from dglbench.methods import Batch
 from dglbench.methods.dgl import DglNone
 from dglbench.plugins import find_method
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
 from dglbench.training.learner import Learner
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
-from dglbench_tasks.matching import Matching
 
 from .helpers import PROBLEMS, prepared, values
 
@@ -82,13 +81,11 @@ def test_a_loss_of_ones_own_is_trained_by_its_own_gradient():
 
 @pytest.mark.parametrize("name", ["dgl-none", "rdgl-newton", "spo"])
 def test_training_is_the_same_with_and_without_autograd(monkeypatch, name):
-    task = Matching()
-    data = resolve_data(task, {"n": 6, "train": 40, "val": 4, "test": 4}, 25)
-    protocol = resolve_protocol(task, {})
-    dataset = load_data(data).dataset
+    settings = {"n": 6, "train": 40, "val": 4, "test": 4}
+    spec = single_run("matching", name, settings=settings, solver="batched")
+    dataset = load_data(spec.data).dataset
 
     def weights_after(epochs):
-        spec = resolve_run(data, name, given_options={}, protocol=protocol, solver="batched")
         learner = Learner(spec, dataset, None)
         learner.set_up()
         losses = [learner.epoch()[0] for _ in range(epochs)]

@@ -11,9 +11,7 @@ def test_both_layers_lead_along_the_same_regret_curve():
     settings = {"n": 10, "train": 60, "val": 40, "test": 100}
     protocol = {"epochs": 5, "evaluate_every": 1, "warm_start_epochs": 20}
     runs = [
-        dglbench.train(
-            "matching", method, settings=settings, options={"lr": 0.01, "mu": 0.1}, **protocol
-        )
+        dglbench.train("matching", method, set=settings, option={"lr": 0.01, "mu": 0.1}, **protocol)
         for method in ("qptl", "qptl-dual")
     ]
     curves = [

@@ -307,18 +307,19 @@ def test_unknown_names_list_the_valid_ones(report):
 
 def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:
     """Write a run with a true spec (invented numbers); return its folder and id."""
-    from dglbench.plugins import find_task
     from dglbench.runs.record import RunOutput, RunRecord
     from dglbench.runs.store import write_run
-    from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
+    from dglbench.sweep.request.specs import single_run
 
-    task = find_task("matching")
-    spec = resolve_run(
-        resolve_data(task, {"n": 4, "slack": 0.5, "train": 6, "val": 4, "test": 4}, 95),
+    spec = single_run(
+        "matching",
         method,
-        given_options=given,
-        protocol=resolve_protocol(task, {"epochs": 2, "warm_start_epochs": 2}),
+        settings={"n": 4, "slack": 0.5, "train": 6, "val": 4, "test": 4},
+        seed=95,
+        options=given,
         solver="batched",
+        epochs=2,
+        warm_start_epochs=2,
     )
     donor = make_run(tmp_path / "donor", "spo", n=4)
     tables = {file.stem: pq.read_table(file) for file in donor.glob("*.parquet")}

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dglbench.runs.store import read_record, run_folders
-from dglbench.sweep import Plan, plan_sweep, read_wishes
+from dglbench.sweep import Plan, plan_sweep, read_request
 
 TINY = {
     "tasks": "matching-4,knapsack-6",
@@ -88,7 +88,7 @@ FAULTY_METHODS = {
 
 
 def tiny_plan(out: Path, **wishes: Any) -> Plan:
-    flags = read_wishes({**TINY, **wishes}, "the test")
+    flags = read_request({**TINY, **wishes}, "the test")
     return plan_sweep(flags, preset=None, config=None, out=out)
 
 

@@ -72,7 +72,7 @@ def test_data_that_change_between_plan_and_run_are_refused(tmp_path: Path) -> No
     from dglbench.data import loading
     from dglbench.errors import DatasetError
     from dglbench.plugins import find_task
-    from dglbench.training.resolve import resolve_data
+    from dglbench.sweep.request.defaults import resolve_data
 
     data = resolve_data(find_task("matching"), {"n": 3, "train": 2, "val": 2, "test": 2}, 1)
     with pytest.raises(DatasetError, match="not those that the run was planned with"):

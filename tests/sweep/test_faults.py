@@ -150,6 +150,28 @@ def test_ctrl_c_once_finishes_cleanly(start: Any, tmp_path: Path, jobs: int) -> 
     assert resumed.counts == {"skipped": 1}
 
 
+def test_ctrl_c_is_heard_after_cp_sat_has_run(start: Any, tmp_path: Path) -> None:
+    """CP-SAT's own signal handler used to replace Python's for the rest of the process."""
+    out = tmp_path / "out"
+    wishes = {
+        "tasks": "multi-knapsack-16",
+        "seeds": "1",
+        "methods": "two-stage,slow",
+        "solver": "ortools",
+        "epochs": 60,
+        "set": {"train": 10, "val": 6, "test": 6},
+        "out": out,
+    }
+    process = start("sweep", *words(**wishes))
+    wait_for(lambda: list(out.glob("*-two-stage-*")))
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert states(out)["slow"] == "interrupted"
+    assert "interrupted" in errors
+
+
 @pytest.mark.slow
 def test_sigterm_to_all_processes_finishes_cleanly(start: Any, tmp_path: Path) -> None:
     """As `timeout` and batch systems send it; workers that died of it would begin anew."""

@@ -19,11 +19,11 @@ from dglbench.methods.dgl import DglEveryOptions
 from dglbench.report.budget import budget
 from dglbench.report.load import load
 from dglbench.runs.store import run_folders
-from dglbench.sweep import Plan, plan_sweep, read_wishes
+from dglbench.sweep import Plan, plan_sweep, read_request
 from dglbench.sweep.driver import SweepEnd
 from dglbench.sweep.execute import run_sweep
-from dglbench.sweep.space import Range, default_ranges, on_edge
-from dglbench.sweep.tpe import Tpe
+from dglbench.sweep.request.space import Range, default_ranges, on_edge
+from dglbench.sweep.search.tpe import Tpe
 
 SEARCH = {
     "tasks": "matching-4",
@@ -54,9 +54,7 @@ def test_every_method_gets_the_same_number_of_configurations(
 ) -> None:
     _, end = alone
     assert [search.budget()["configurations"] for search in end.searches] == [9, 9]
-    assert [search.rungs for search in end.searches] == [
-        [{"epochs": 2, "runs": runs} for runs in (4, 4, 1)]
-    ] * 2
+    assert [search.rounds for search in end.searches] == [[4, 4, 1]] * 2
     options = [record.identity.options for record in end.searches[1].results.values()]
     assert {option["form"] for option in options} == {"adjusted", "plain"}
     assert 0.0 in {option["alpha"] for option in options}
@@ -258,7 +256,7 @@ def test_what_a_command_changes_is_not_tuned_any_more(
     alone: tuple[Path, SweepEnd], tmp_path: Path
 ) -> None:
     (config,) = alone[0].glob("chosen-*.toml")
-    flags = read_wishes({"seeds": "2", "option": {"dgl-2": {"lr": "0.5"}}}, "the test")
+    flags = read_request({"seeds": "2", "option": {"dgl-2": {"lr": "0.5"}}}, "the test")
     (setting,) = plan_sweep(flags, preset=None, config=config, out=tmp_path).sweep.settings
     assert set(setting.tuned) == {"two-stage"}
 
@@ -282,4 +280,4 @@ def test_choices_of_several_seeds_are_not_run_on_one(tmp_path: Path) -> None:
 
 
 def planned(config: Path, out: Path, **wishes: Any) -> Plan:
-    return plan_sweep(read_wishes(wishes, "the test"), preset=None, config=config, out=out)
+    return plan_sweep(read_request(wishes, "the test"), preset=None, config=config, out=out)

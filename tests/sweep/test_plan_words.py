@@ -12,18 +12,14 @@ from dglbench.errors import OptionError
 from dglbench.options import spell_out_ranges
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.sweep.reference_pace import reference_seconds
-from dglbench.training.resolve import named_setting, resolve_data, resolve_protocol, resolve_run
+from dglbench.sweep.plan.reference_pace import reference_seconds
+from dglbench.sweep.request.specs import single_run
 
 ROOT = Path(__file__).parents[2]
 
 
 def spec(setting="matching-50", method="spo", epochs=40, **given):
-    task, settings = named_setting(setting, given)
-    protocol = resolve_protocol(task, {"epochs": epochs})
-    return resolve_run(
-        resolve_data(task, settings, 25), method, given_options={}, protocol=protocol
-    )
+    return single_run(setting, method, settings=given, epochs=epochs)
 
 
 def test_an_empty_folder_is_estimated_from_the_reference_runs(cli):

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from dglbench.errors import DglbenchError
-from dglbench.sweep import Sweep, plan_sweep, read_wishes, resolve_sweep
+from dglbench.errors import DglbenchError, SweepError
+from dglbench.sweep import Sweep, plan_sweep, read_request, resolve
 from dglbench.sweep.outputs import sweep_toml
-from dglbench.sweep.request import Wishes, from_preset, nested_assignments
+from dglbench.sweep.request.request import Request, from_preset, nested_assignments
 
 NOWHERE = Path("/nonexistent/results")
 
 
 def resolved(*documents: dict[str, Any], preset: str = "paper") -> Sweep:
-    wishes = [read_wishes(document, "a test") for document in documents]
-    return resolve_sweep([from_preset(preset), *wishes])
+    wishes = [read_request(document, "a test") for document in documents]
+    return resolve([from_preset(preset), *wishes])
 
 
 def test_the_default_is_the_paper() -> None:
@@ -98,12 +98,12 @@ def test_a_saved_sweep_is_the_same_sweep(preset: str, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(sweep_toml(sweep))
     tasks = ["matching-10", "knapsack-24"]
-    again = plan_sweep(Wishes(), preset=None, config=file, out=NOWHERE)
+    again = plan_sweep(Request(), preset=None, config=file, out=NOWHERE)
     assert again.sweep == sweep
     assert again.sweep.digest == sweep.digest
     assert tomllib.loads(file.read_text())["setting"][0]["set"]["capacities"] == "none"
     narrowed = plan_sweep(
-        read_wishes({"tasks": tasks, "methods": ["spo"]}, "flags"),
+        read_request({"tasks": tasks, "methods": ["spo"]}, "flags"),
         preset=None,
         config=file,
         out=NOWHERE,
@@ -134,7 +134,7 @@ def test_a_saved_sweep_is_the_same_sweep(preset: str, tmp_path: Path) -> None:
         ({"seeds": "-1"}, "seeds must be"),
         ({"epochs": 0}, "epochs must be a whole number ≥ 1"),
         ({"time_limit": -1}, "time_limit must be"),
-        ({"search": "random"}, "search must be one of none, full, halving"),
+        ({"search": "random"}, "search must be one of none, full, optuna"),
         ({"solver": "gurobi"}, "there is no solver 'gurobi'"),
         ({"threads": 0}, "threads must be"),
         ({"colour": "red"}, "has the key 'colour'"),
@@ -147,12 +147,12 @@ def test_a_saved_sweep_is_the_same_sweep(preset: str, tmp_path: Path) -> None:
 )
 def test_mistakes_are_found_while_planning(flags: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DglbenchError, match=sentence):
-        plan_sweep(read_wishes(flags, "the command line"), preset=None, config=None, out=NOWHERE)
+        plan_sweep(read_request(flags, "the command line"), preset=None, config=None, out=NOWHERE)
 
 
 def test_missing_data_are_found_while_planning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DGLBENCH_SEMO_FILE", "/nonexistent/semo.npz")
-    flags = read_wishes({"tasks": "knapsack-24", "set": {"source": "semo"}}, "flags")
+    flags = read_request({"tasks": "knapsack-24", "set": {"source": "semo"}}, "flags")
     with pytest.raises(DglbenchError, match="DGLBENCH_SEMO_FILE"):
         plan_sweep(flags, preset=None, config=None, out=NOWHERE)
 
@@ -160,7 +160,7 @@ def test_missing_data_are_found_while_planning(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("methods = [", "no valid TOML"),
+        ("methods = [", "not valid TOML"),
         ("methods = 3", "methods must be"),
         ("set = 3", "set must be a table"),
         ("setting = 3", r"\[\[setting\]\] table"),
@@ -179,9 +179,34 @@ def test_mistakes_in_a_file(text: str, sentence: str, tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(text)
     with pytest.raises(DglbenchError, match=sentence):
-        plan_sweep(Wishes(), preset=None, config=file, out=NOWHERE)
+        plan_sweep(Request(), preset=None, config=file, out=NOWHERE)
 
 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(DglbenchError, match="cannot be read"):
-        plan_sweep(Wishes(), preset=None, config=NOWHERE, out=NOWHERE)
+        plan_sweep(Request(), preset=None, config=NOWHERE, out=NOWHERE)
+
+
+def test_a_method_named_twice_is_refused(tmp_path: Path) -> None:
+    for wrong in ({"methods": "dgl-1,spo,DGL-1"}, {"tasks": "matching-4,matching-4"}):
+        request = read_request({"tasks": "matching-4", "methods": "spo", **wrong}, "a test")
+        with pytest.raises(SweepError, match="is named twice"):
+            resolve([request])
+
+
+def test_code_that_a_file_runs_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from dglbench.methods.two_stage import TwoStage\nclass Mine(TwoStage):\n    pass\n"
+    )
+    config = tmp_path / "sweep.toml"
+    config.write_text('plugins = ["mine.py"]\nmethods = ["mine"]\ntasks = ["matching-3"]\n')
+    told: list[str] = []
+    plan_sweep(
+        read_request({}, "a test"),
+        preset=None,
+        config=config,
+        out=tmp_path / "out",
+        tell=told.append,
+    )
+    assert len(told) == 1
+    assert str(tmp_path / "mine.py") in told[0]

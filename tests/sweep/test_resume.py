@@ -15,7 +15,7 @@ from dglbench.runs.store import read_record
 from dglbench.sweep import outputs
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.locks import Locks
-from dglbench.sweep.survey import read_state
+from dglbench.sweep.plan.survey import read_state
 
 ONE = {"tasks": "matching-4", "seeds": "1"}
 
@@ -209,3 +209,36 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "file").touch()
     assert main(["sweep", *words(**ONE, out=tmp_path / "file" / "out")]) == 2
     assert "choose another --out" in capsys.readouterr().err
+
+
+def test_a_finished_record_is_read_once(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dglbench.sweep.plan import survey
+
+    read: list[str] = []
+
+    def counted(folder: Path) -> Any:
+        read.append(folder.name)
+        return read_record(folder)
+
+    monkeypatch.setattr(survey, "read_record", counted)
+    end = run_sweep(tiny_plan(swept, **ONE), Silent())
+    assert end.counts["skipped"] == len(read) == len(set(read)) > 0
+
+
+def test_a_dataset_that_the_plan_has_made_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dglbench.data import loading
+
+    made: list[tuple[str, int]] = []
+    make = loading.make_dataset
+
+    def counted(task: Any, settings: Any, seed: int) -> Any:
+        made.append((task.name, seed))
+        return make(task, settings, seed)
+
+    monkeypatch.setattr(loading, "make_dataset", counted)
+    loading._recent.clear()
+    wishes = {"tasks": "matching-4", "methods": "two-stage", "seeds": "1-9", "epochs": 1}
+    run_sweep(tiny_plan(tmp_path, **wishes), Silent())
+    assert sorted(made) == [("matching", seed) for seed in range(1, 10)]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 from make_logs import make_run
 from sweep_helpers import Silent, tiny_plan
 
@@ -22,12 +20,10 @@ from dglbench.runs.record import (
     Status,
     Summary,
 )
-from dglbench.runs.selection import validation_regret
 from dglbench.runs.store import write_run
 from dglbench.sweep.driver import SweepEnd
 from dglbench.sweep.execute import run_sweep
-from dglbench.sweep.outputs import group_entry
-from dglbench.sweep.search import GroupSearch
+from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.training.spec import RunSpec
 
 GRID = {"tasks": "matching-4", "seeds": "1", "methods": "two-stage,dgl-1", "epochs": 9}
@@ -83,41 +79,11 @@ def test_the_lowest_validation_regret_is_chosen_and_every_run_is_paid_for(tmp_pa
     }
 
 
-def test_halving_keeps_a_third_each_time(tmp_path: Path) -> None:
-    search = grid_search(tmp_path, "halving")
-    assert search.total == 6 + 2 + 1
-    for rung, (epochs, size) in enumerate([(1, 6), (3, 2), (9, 1)]):
-        specs = dict(search.pending)
-        assert len(specs) == size
-        assert {spec.protocol.epochs for spec in specs.values()} == {epochs}
-        for position, run_id in enumerate(specs):
-            search.settle(run_id, ended(specs[run_id], 0.1 * (size - position)))
-        assert len(search.rungs) == min(rung + 2, 3)
-    assert search.finished
-    assert search.budget()["configurations"] == 6
-    assert search.rungs == [
-        {"epochs": 1, "runs": 6},
-        {"epochs": 3, "runs": 2},
-        {"epochs": 9, "runs": 1},
-    ]
-
-
-def test_an_interrupted_rung_decides_nothing(tmp_path: Path) -> None:
-    search = grid_search(tmp_path, "halving")
+def test_an_interrupted_search_decides_nothing(tmp_path: Path) -> None:
+    search = grid_search(tmp_path, "full")
     for position, (run_id, spec) in enumerate(list(search.pending.items())):
         search.settle(run_id, ended(spec, 0.1, "interrupted" if position == 3 else "done"))
-    assert len(search.rungs) == 1
     assert not search.complete
-
-
-def halved(tmp_path: Path, last: Callable[[RunSpec], RunRecord]) -> GroupSearch:
-    """Run a halving whose rungs all find 0.2, but for the last, which ends as told."""
-    search = grid_search(tmp_path, "halving")
-    while search.pending:
-        run_id, spec = next(iter(search.pending.items()))
-        full = spec.protocol.epochs == 9
-        search.settle(run_id, last(spec) if full else ended(spec, 0.2))
-    return search
 
 
 def in_report(folder: Path, search: GroupSearch) -> str:
@@ -129,47 +95,26 @@ def in_report(folder: Path, search: GroupSearch) -> str:
     return run.run_id
 
 
-def test_a_configuration_that_diverges_in_the_last_rung_keeps_its_shorter_run(
-    tmp_path: Path,
-) -> None:
-    search = halved(tmp_path, lambda spec: ended(spec, 0.2, "diverged"))
-    assert search.chosen is not None
-    assert search.chosen.identity.protocol["epochs"] == 3
-    assert group_entry(search)["epochs"] == 3, "shown with the epochs it had"
-    assert in_report(tmp_path, search) == search.chosen.run_id
-
-
 def test_exact_ties_fall_alike_in_the_search_and_the_report(tmp_path: Path) -> None:
-    search = halved(tmp_path, lambda spec: ended(spec, 0.2))
+    search = grid_search(tmp_path, "full")
+    for run_id, spec in list(search.pending.items()):
+        search.settle(run_id, ended(spec, 0.2))
     assert search.chosen is not None
-    assert search.chosen.identity.protocol["epochs"] == 9, "the one that was given most"
-    assert search.chosen.identity.options["lr"] == 0.01, "then the smallest options"
+    assert search.chosen.identity.options["lr"] == 0.01, "the smallest options"
     assert in_report(tmp_path, search) == search.chosen.run_id
 
 
-def test_full_and_halving_agree_where_they_tried_the_same(tmp_path: Path) -> None:
+def test_a_finished_search_is_only_read_again(tmp_path: Path) -> None:
     full, _ = searched(tmp_path, "full")
-    halving, listener = searched(tmp_path, "halving")
     assert full.counts == {"done": 9}
-    # Rungs of 1, 3 and 9 epochs; those of 9 were there already from the full search.
-    assert halving.counts == {"done": 3 + 1 + 6 + 2, "skipped": 2}
-    assert listener.total == (3 + 1 + 1) + (6 + 2 + 1)
-    for wide, narrow in zip(full.searches, halving.searches, strict=True):
-        assert wide.chosen is not None
-        assert narrow.chosen is not None
-        best = validation_regret(narrow.chosen)
-        assert validation_regret(wide.chosen) <= best
-        assert best == min(map(validation_regret, narrow.results.values()))
-        assert narrow.chosen.identity.protocol["epochs"] == 9, "a longer run is never worse"
-    again, _ = searched(tmp_path, "halving")
-    assert again.counts == {"skipped": 14}
-    budgets = [(a.budget(), b.budget()) for a, b in zip(again.searches, halving.searches)]  # noqa: B905
+    again, _ = searched(tmp_path, "full")
+    assert again.counts == {"skipped": 9}
+    budgets = [(a.budget(), b.budget()) for a, b in zip(again.searches, full.searches)]  # noqa: B905
     assert all(a == b for a, b in budgets)
 
 
-@pytest.mark.parametrize("search", ["full", "halving"])
-def test_what_was_chosen_runs_again_alone(tmp_path: Path, search: str) -> None:
-    outcome, _ = searched(tmp_path / "tuning", search)
+def test_what_was_chosen_runs_again_alone(tmp_path: Path) -> None:
+    outcome, _ = searched(tmp_path / "tuning", "full")
     (config,) = (tmp_path / "tuning").glob("chosen-*.toml")
     assert main(["sweep", "--config", str(config), "--out", str(tmp_path / "alone")]) == 0
     chosen = {each.chosen.run_id for each in outcome.searches if each.chosen}
@@ -184,12 +129,3 @@ def test_methods_take_turns(tmp_path: Path) -> None:
     positions = [i for i, m in enumerate(methods) if m == "two-stage"]
     assert positions[0] <= 2
     assert positions[-1] >= 6
-
-
-@pytest.mark.parametrize("epochs", [1, 2, 8])
-def test_few_epochs_make_fewer_rungs(tmp_path: Path, epochs: int) -> None:
-    setting = {"task": "matching-4", "space": SPACE}
-    wishes = {**GRID, "tasks": None, "setting": [setting], "search": "halving", "epochs": epochs}
-    search = tiny_plan(tmp_path, **wishes).searches()[0][0]
-    steps = [search.rungs[0]["epochs"], *(epochs for epochs, _ in search.upcoming)]
-    assert steps == sorted({math.ceil(epochs / 9), math.ceil(epochs / 3), epochs})

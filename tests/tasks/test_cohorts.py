@@ -11,7 +11,7 @@ from dglbench.data.dataset_file import read_dataset, write_dataset
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
 from dglbench.solvers import make_solver
-from dglbench.training.resolve import resolve_data
+from dglbench.sweep.request.defaults import resolve_data
 
 TASK = find_task("matching")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference" / "paper" / "runs"

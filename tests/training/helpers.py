@@ -11,8 +11,9 @@ from dglbench.plugins import METHODS as METHOD_GROUP
 from dglbench.plugins import SOLVERS as SOLVER_GROUP
 from dglbench.plugins import TASKS as TASK_GROUP
 from dglbench.plugins import find_method, find_solver, find_task, plugins
+from dglbench.sweep.request.defaults import resolve_data
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 from dglbench.training.train import train
 from dglbench.training.warm_start import load_or_train
 
@@ -126,20 +127,21 @@ class Ran(NamedTuple):
 
 
 def make_spec(task, method, solver=None, *, seed=25, options=None, threads=1, **protocol):
-    plugin = find_task(task)
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
-    return resolve_run(
-        resolve_data(plugin, TASKS[task], seed),
+    return single_run(
+        task,
         method,
-        given_options={
+        settings=TASKS[task],
+        seed=seed,
+        options={
             "lr": RATES.get(task, 0.05),
             **METHOD_OPTIONS.get(method, {}),
             **OPTIONS.get((task, method), {}),
             **(options or {}),
         },
-        protocol=resolve_protocol(plugin, given),
         solver=solver or fastest(task),
         threads=threads,
+        **given,
     )
 
 

@@ -12,8 +12,9 @@ from dglbench.report import load
 from dglbench.report.curves import curves
 from dglbench.report.palette import method_order, style
 from dglbench.runs.record import RunRecord
+from dglbench.sweep.request.request import Request
+from dglbench.sweep.request.specs import one_spec, request_like
 from dglbench.training.lead_in import with_lead_in
-from dglbench.training.resolve import resolve_run
 
 from .helpers import make_spec, run
 
@@ -79,10 +80,12 @@ def test_it_is_part_of_the_identity_and_old_records_have_none(ran):
     assert ran.spec.identity.lead_in["method"] == "dgl-none"
     assert ran.spec.identity.lead_in["epochs"] == 3
     assert "spo-after-dgl-none-3" in ran.spec.run_id
-    hotter = resolve_run(
-        ran.spec.data, ran.spec.method, given_options={}, protocol=ran.spec.protocol,
-        lead_in_options={"tau": 0.7},
-    )  # fmt: skip
+    hotter = one_spec(
+        [
+            request_like(ran.spec.identity),
+            Request(methods=("spo",), lead_in="dgl-none:3,tau=0.7"),
+        ]
+    )
     assert hotter.lead_in.options.tau == 0.7
     options = dataclasses.replace(hotter.lead_in.options, tau=0.8)
     other = dataclasses.replace(
@@ -132,7 +135,7 @@ def test_names_are_read_and_shown():
 )
 def test_a_mistake_is_a_sentence(text, says):
     with pytest.raises(DglbenchError, match=says):
-        dglbench.train("matching", "spo", settings=SMALL, lead_in=text, **SHORT)
+        dglbench.train("matching", "spo", set=SMALL, lead_in=text, **SHORT)
 
 
 def test_one_run_from_the_shell_and_its_like(cli, tmp_path):

@@ -105,7 +105,10 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
         (("train", "--data", "."), "is no dataset file; make one of your arrays with dglbench"),
         (("sweep", "--data", "FILE", "--set", "yours.predictor=mlp", "--plan"), "'yours', which"),
         (("sweep", "--data", "FILE", "--train-seeds", "-1", "--plan"), "train_seeds must be"),
-        (("train", "--data", "FILE", "--train-seed", "-1"), "--train-seed must be"),
+        (
+            ("train", "--data", "FILE", "--train-seed", "-1"),
+            "'--train-seed': Input should be greater",
+        ),
     ],
 )
 def test_what_cannot_be_asked_of_own_data_is_said(cli, own_file, tmp_path, words, sentence):

@@ -13,16 +13,12 @@ from dglbench.plugins import find_method, find_task
 from dglbench.solvers.metered import MeteredSolver
 from dglbench.solvers.ortools import OrtoolsSolver
 from dglbench.statistics import bootstrap_interval
+from dglbench.sweep.request.defaults import paper_options
+from dglbench.sweep.request.specs import single_run
 from dglbench.training import train as training
 from dglbench.training.evaluation import Evaluation, SplitEvaluator, load_data
 from dglbench.training.learner import Learner
 from dglbench.training.recorder import Recorder
-from dglbench.training.resolve import (
-    paper_options,
-    resolve_data,
-    resolve_protocol,
-    resolve_run,
-)
 from dglbench.training.warm_start import load_or_train
 
 from .helpers import make_spec, run
@@ -325,17 +321,11 @@ def test_bootstrap_interval_covers_the_mean_and_narrows_with_data():
 
 def test_defaults_come_from_the_paper_for_the_nearest_size():
     task = find_task("matching")
-    near_50 = resolve_data(task, {"n": 60}, 1)
-    assert paper_options(task, near_50, find_method("dgl-none"))["alpha"] == 0.6
-    assert paper_options(task, near_50, find_method("dgl-7")) == paper_options(
-        task, near_50, find_method("dgl-5")
+    assert paper_options(task, 60, find_method("dgl-none"))["alpha"] == 0.6
+    assert paper_options(task, 60, find_method("dgl-7")) == paper_options(
+        task, 60, find_method("dgl-5")
     )
-    spec = resolve_run(
-        near_50,
-        "dgl-7",
-        given_options={"tau": "0.3"},
-        protocol=resolve_protocol(task, {}),
-    )
+    spec = single_run("matching", "dgl-7", settings={"n": 60}, options={"tau": "0.3"})
     assert (spec.options.U, spec.options.tau, spec.options.alpha) == (7, 0.3, 0.2)
 
 

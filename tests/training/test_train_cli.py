@@ -112,8 +112,8 @@ def test_it_trains_on_a_dataset_file(tmp_path):
         (["--method", "dgl-1", "--lr", "0"], "lr must be a number > 0, got 0.0"),
         (["--solver", "gurobi"], "there is no solver 'gurobi'; there are batched, ortools"),
         (["--epochs", "0"], "epochs must be a whole number ≥ 1"),
-        (["--threads", "0"], "--threads must be"),
-        (["--seed", "-1"], "seed must be"),
+        (["--threads", "0"], "'--threads': Input should be greater"),
+        (["--seed", "-1"], "'--seed': Input should be greater"),
         (["--data", "nowhere.parquet"], "leave out --n"),
     ],
 )

@@ -7,8 +7,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from dglbench.errors import DglbenchError
 from dglbench.plugins import find_method, find_task
+from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
-from dglbench.training.resolve import resolve_data, resolve_protocol, resolve_run
 
 from .helpers import METHODS, run
 
@@ -112,15 +112,8 @@ def class_tasks(installed):
 
 
 def make(task, method, solver="batched", **protocol):
-    plugin = find_task(task)
     given = {"epochs": 8, "batch_size": 8, "warm_start": False, **protocol}
-    return resolve_run(
-        resolve_data(plugin, {}, 3),
-        method,
-        given_options={"lr": 0.05},
-        protocol=resolve_protocol(plugin, given),
-        solver=solver,
-    )
+    return single_run(task, method, seed=3, options={"lr": 0.05}, solver=solver, **given)
 
 
 @pytest.mark.parametrize("task", ["roads", "weeks"])

@@ -70,7 +70,7 @@ class Cluster:
         self._digests: dict[tuple[TaskSpec, str | None], str] = {}
         self._shipped: dict[tuple[TaskSpec, str | None], bytes] = {}
         self._finishing = self._told_alone = False
-        self._workers = Workers(context.jobs, context.scheduler)
+        self._workers = Workers(context.jobs, context.scheduler, context.tls)
         groups = [group for unit in context.plan.units for group in unit]
         try:
             self._workers.check({dask_job.Source.of(group.specs[0]) for group in groups})

@@ -22,9 +22,9 @@ from dglbench.errors import DglbenchError
 from dglbench.plugins import find_task
 from dglbench.runs.record import RunOutput
 from dglbench.sweep.jobs import Job, News, do_job
+from dglbench.sweep.request.specs import run_source
 from dglbench.task import TaskSpec
 from dglbench.training.evaluation import Evaluator, Loaded, load_data
-from dglbench.training.resolve import run_source
 from dglbench.training.spec import RunSpec
 from dglbench.training.train import Progress, warm_process
 from dglbench.training.warm_start import WarmStart

@@ -16,6 +16,7 @@ from dglbench.errors import SweepError
 from dglbench.plugin_files import shipped_files
 from dglbench.sweep.executors import dask_job
 from dglbench.sweep.executors.dask_job import Source, host, other_code
+from dglbench.sweep.jobs import TlsFiles
 
 __all__ = ["Workers"]
 
@@ -27,10 +28,10 @@ _THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 class Workers:
     """A connection to workers, and what is known of them."""
 
-    def __init__(self, jobs: int, scheduler: str | None) -> None:
+    def __init__(self, jobs: int, scheduler: str | None, tls: TlsFiles | None) -> None:
         self._where = scheduler or "this machine's workers"
         self._local = None if scheduler else _local_cluster(jobs)
-        self.client = _connect(self._local or scheduler)
+        self.client = _connect(self._local or scheduler, tls)
         self.addresses: set[str] = set()
         self.per_host: dict[str, int] = {}
         """Host to the most workers it has had: one that is being restarted still counts."""
@@ -149,17 +150,29 @@ def _local_cluster(jobs: int) -> Any:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _connect(target: Any) -> Any:
+def _connect(target: Any, tls: TlsFiles | None) -> Any:
     from distributed import Client
+    from distributed.security import Security
 
     # After the import, which sets levels of its own: what goes wrong is ours to say.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return Client(  # type: ignore[no-untyped-call]
-            target, timeout=_CONNECT_S, set_as_default=False
+        security = tls and Security(  # type: ignore[no-untyped-call]
+            tls_ca_file=str(tls.ca),
+            tls_client_cert=str(tls.cert),
+            tls_client_key=str(tls.key),
+            require_encryption=True,
         )
-    except (OSError, TimeoutError, ValueError) as error:
+        return Client(  # type: ignore[no-untyped-call]
+            target, timeout=_CONNECT_S, set_as_default=False, security=security
+        )
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        if str(target).startswith("tls://"):
+            raise SweepError(
+                f"the Dask scheduler at {target} refused the connection or is not there ({error}); "
+                "give certificates that it trusts with --tls-ca, --tls-cert and --tls-key."
+            ) from error
         raise SweepError(
             f"there is no Dask scheduler at {target} ({error}); start one with dask scheduler, "
             "or use --jobs."

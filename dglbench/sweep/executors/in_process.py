@@ -21,7 +21,7 @@ class InProcess:
     slots = 1
 
     def __init__(self, context: ExecutorContext) -> None:
-        if context.jobs > 1 or context.scheduler:
+        if context.jobs > 1 or context.scheduler or context.tls:
             raise SweepError(
                 "--executor in-process makes one run after another; leave out --jobs and "
                 "--scheduler, or write --executor dask."

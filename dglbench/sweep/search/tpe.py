@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dglbench.runs.record import RunRecord
 from dglbench.runs.selection import validation_regret
 from dglbench.streams import repetition, stream
-from dglbench.sweep.space import Axis, Range
+from dglbench.sweep.request.space import Axis, Range
 from dglbench.training.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -53,15 +53,14 @@ class Tpe:
         self._study = optuna.create_study(sampler=sampler)
         self._study.enqueue_trial(_defaults(base, space))
         self._base, self._space = base, space
-        self.total = trials
+        self._trials = trials
         self._open: list[optuna.Trial] = []
         self._asked = 0
 
     @property
-    def upcoming(self) -> list[tuple[int, int]]:
-        """What was not asked for yet."""
-        left = self.total - self._asked
-        return [(self._base.protocol.epochs, left)] if left else []
+    def upcoming(self) -> int:
+        """How many configurations were not asked for yet."""
+        return self._trials - self._asked
 
     def first(self) -> list[RunSpec]:
         """Return the first batch."""
@@ -80,7 +79,7 @@ class Tpe:
         return self._ask()
 
     def _ask(self) -> list[RunSpec]:
-        size = min(_BATCH, self.total - self._asked)
+        size = min(_BATCH, self._trials - self._asked)
         self._asked += size
         self._open = [self._study.ask() for _ in range(size)]
         return [self._spec(trial) for trial in self._open]

@@ -9,24 +9,24 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import DglbenchError, SweepError
 from dglbench.plugins import find_method, find_setting
-from dglbench.sweep.request import Wishes
+from dglbench.sweep.request.request import Request
 from dglbench.task import Task
 
 __all__ = ["owner_hint", "with_known_names"]
 
 
-def with_known_names(wishes: Wishes) -> Wishes:
-    """Return the wishes with methods and settings named as registered: ``DGL-5`` is ``dgl-5``.
+def with_known_names(request: Request) -> Request:
+    """Return the request with methods and settings named as registered: ``DGL-5`` is ``dgl-5``.
 
     A method or task that does not exist is refused here. What a table belongs to is
     left as written if it names nothing: its reader knows what may stand there.
     """
     return dataclasses.replace(
-        wishes,
-        methods=None if wishes.methods is None else tuple(map(_method, wishes.methods)),
-        tasks=None if wishes.tasks is None else tuple(map(_setting, wishes.tasks)),
-        set=_owners(wishes.set, _setting),
-        option=_owners(wishes.option, _method),
+        request,
+        methods=None if request.methods is None else tuple(map(_method, request.methods)),
+        tasks=None if request.tasks is None else tuple(map(_setting, request.tasks)),
+        set=_owners(request.set, _setting),
+        option=_owners(request.option, _method),
         setting=tuple(
             {
                 **entry,
@@ -34,7 +34,7 @@ def with_known_names(wishes: Wishes) -> Wishes:
                 "option": _owners(entry.get("option", {}), _method),
                 **{key: _owners(entry[key], _method) for key in ("space", "tuned") if key in entry},
             }
-            for entry in wishes.setting
+            for entry in request.setting
         ),
     )
 

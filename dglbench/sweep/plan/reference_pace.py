@@ -61,6 +61,6 @@ def _of_method(seconds: Mapping[str, float], method: str) -> float | None:
 
 @functools.cache
 def _table() -> list[dict[str, Any]]:
-    text = resources.files("dglbench.sweep").joinpath(FILE).read_text("utf-8")
+    text = resources.files("dglbench.sweep.plan").joinpath(FILE).read_text("utf-8")
     entries: list[dict[str, Any]] = tomllib.loads(text)["pace"]
     return entries

@@ -27,13 +27,16 @@ class RunState(NamedTuple):
     """When its record was written, by the file system's clock."""
 
 
-def read_state(out: Path, run_id: str) -> RunState:
-    """Read one run's state from its folder, checking that its files are whole."""
+def read_state(out: Path, run_id: str, record: RunRecord | None = None) -> RunState:
+    """Find out one run's state from its folder, checking that its files are whole.
+
+    ``record`` is the run's, where it was read already.
+    """
     folder = out / run_id
     if not folder.is_dir():
         return RunState("absent")
     try:
-        record = read_record(folder)
+        record = record or read_record(folder)
         finished = (folder / RECORD).stat().st_mtime
         problem = damage(folder, record)
     except (RunError, OSError) as error:
@@ -54,8 +57,11 @@ def needs_run(known: RunState, retry_failed: bool) -> bool:
 
 @dataclass(frozen=True)
 class Survey:
-    """One pass over the folder: which questions were answered by other code, and at what cost."""
+    """One pass over the folder: what was asked, answered by which code, at what cost."""
 
+    out: Path
+    records: Mapping[str, RunRecord]
+    """By run id: every record that can be read, so that each is read once."""
     asked: Mapping[str, frozenset[str]]
     """Hash of what was asked (whatever the code) to the runs that answer it."""
     pace: Mapping[tuple[str, str, str], list[tuple[float, int]]]
@@ -64,6 +70,7 @@ class Survey:
     @classmethod
     def of(cls, out: Path) -> Survey:
         """Read every run's record."""
+        records: dict[str, RunRecord] = {}
         asked: dict[str, set[str]] = defaultdict(set)
         pace: dict[tuple[str, str, str], list[tuple[float, int]]] = defaultdict(list)
         for folder in run_folders(out):
@@ -71,12 +78,18 @@ class Survey:
                 record = read_record(folder)
             except RunError:
                 continue  # `read_state` says so if the run is wanted
+            records[folder.name] = record
             identity = record.identity
             asked[identity.asked].add(folder.name)
             if record.state == "done" and record.summary:
                 cost = (record.status.wall_s, record.summary.epochs_run)
                 pace[identity.setting, identity.method, identity.solver].append(cost)
-        return cls({key: frozenset(names) for key, names in asked.items()}, dict(pace))
+        answered = {key: frozenset(names) for key, names in asked.items()}
+        return cls(out, records, answered, dict(pace))
+
+    def state(self, run_id: str) -> RunState:
+        """Return a run's state; its record is as it was when the folder was surveyed."""
+        return read_state(self.out, run_id, self.records.get(run_id))
 
     def stale(self, spec: RunSpec) -> bool:
         """Say whether other code answered the same question."""

@@ -7,7 +7,7 @@ In TOML::
     ratio = { low = 0.0, high = 1.0, scale = "linear" }  # any number, evenly
     alpha = { low = 0.01, high = 1.0, also = [0.0] }     # or one of these
 
-``full`` and ``halving`` take lists, the tasks' tables ``[search]``. ``optuna`` takes both: its
+``full`` takes lists, the tasks' tables ``[search]``. ``optuna`` takes both: its
 ranges are those of ``ranges.toml`` here, below those of a task's table ``[range]``; an option that
 neither names has the range of its annotation, if that tells one (`declared_range`).
 """
@@ -150,7 +150,7 @@ def on_edge(cls: type[Any], key: str, axis: Axis, value: Any) -> str | None:
 
 @functools.cache
 def _shared() -> dict[str, Any]:
-    text = resources.files("dglbench.sweep").joinpath("ranges.toml").read_text("utf-8")
+    text = resources.files("dglbench.sweep.request").joinpath("ranges.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 

@@ -6,7 +6,7 @@ Every name, option and dataset is checked here; a mistake is one sentence.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -17,11 +17,12 @@ from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
-from dglbench.sweep.reference_pace import reference_seconds
-from dglbench.sweep.request import Wishes, from_file, from_preset
-from dglbench.sweep.resolve import Sweep, resolve_sweep
-from dglbench.sweep.search import Group, GroupSearch, make_groups
-from dglbench.sweep.survey import Survey, needs_run, read_state
+from dglbench.sweep.plan.reference_pace import reference_seconds
+from dglbench.sweep.plan.survey import Survey, needs_run
+from dglbench.sweep.request.request import Request, from_file, from_preset
+from dglbench.sweep.request.resolve import Sweep, resolve
+from dglbench.sweep.request.specs import Group, make_groups
+from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.training.compatibility import check_fit
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import fresh_predictor
@@ -75,7 +76,7 @@ class Plan:
         while fresh := {k: v for k, v in search.pending.items() if k not in looked}:
             looked += fresh
             for run_id, spec in fresh.items():
-                known = read_state(self.out, run_id)
+                known = self.survey.state(run_id)
                 stale = known.state == "absent" and self.survey.stale(spec)
                 counts["stale" if stale else known.state] += 1
                 if known.problem:
@@ -91,11 +92,11 @@ class Plan:
                 else:
                     search.settle(run_id, known.record)  # that may open the next round
         spec = search.group.specs[0]
-        for epochs, runs in search.upcoming:
-            to_run += runs
+        if search.upcoming:
+            to_run += search.upcoming
             estimate, elsewhere = self._estimate(spec)
             unknown, from_reference = unknown or estimate is None, from_reference or elsewhere
-            seconds += (estimate or 0.0) * runs * epochs / spec.protocol.epochs
+            seconds += (estimate or 0.0) * search.upcoming
         left = None if unknown else seconds
         seen = tuple(looked)
         return PlanRow(
@@ -121,14 +122,27 @@ class Plan:
         return list(dict.fromkeys(remark for remark in said if remark))
 
 
-def plan_sweep(flags: Wishes, *, preset: str | None, config: Path | None, out: Path) -> Plan:
-    """Resolve and check a sweep; what the flags leave open comes from the file, then the preset."""
+def plan_sweep(
+    flags: Request,
+    *,
+    preset: str | None,
+    config: Path | None,
+    out: Path,
+    tell: Callable[[str], None] | None = None,
+) -> Plan:
+    """Resolve and check a sweep; what the flags leave open comes from the file, then the preset.
+
+    ``tell`` is called with a sentence about code that the file runs.
+    """
     file = from_file(config) if config else None
-    if config and file:
-        load_plugins(located(file.plugins or (), config.parent))
+    if config and file and file.plugins:
+        named = located(file.plugins, config.parent)
+        if tell:
+            tell(f"{config} names plugins, whose code runs now: {', '.join(map(str, named))}.")
+        load_plugins(named)
     load_plugins(map(Path, flags.plugins or ()))
     base = from_preset(preset or (file.preset if file and file.preset else "paper"))
-    return make_plan(resolve_sweep([base, *([file] if file else []), flags]), out)
+    return make_plan(resolve([base, *([file] if file else []), flags]), out)
 
 
 def make_plan(sweep: Sweep, out: Path) -> Plan:

@@ -1,6 +1,7 @@
-"""What is asked for, from three places: the command line, a TOML file, a preset.
+"""What is asked for: the command line, a TOML file, a preset and Python speak one format.
 
-All three speak one format, a `Wishes`. In a file it reads::
+Each of them is a `Request`; several together are resolved in order of precedence
+(`dglbench.sweep.request.resolve`). In a file a request reads::
 
     methods = ["two-stage", "dgl-1"]
     tasks = ["matching-50", "knapsack-48"]
@@ -9,13 +10,12 @@ All three speak one format, a `Wishes`. In a file it reads::
     set = { train = 100, knapsack = { source = "semo" } }
     option = { lr = 0.1, dgl-1 = { tau = 0.5 } }
 
-Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``,
-``seeds``, ``set``, ``protocol``, ``option`` (by method) and ``space`` (by method,
-the values to search; `dglbench.sweep.space` tells how they are written). ``tuned`` (by method) is
-what a search says of itself where it writes its choices. ``data`` names dataset files beside or
-instead of tasks, in a ``[[setting]]`` one file; ``plugins`` names local files to take tasks and
-methods from.
-A sweep saves itself in that form, fully resolved.
+Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``, ``seeds``, ``set``,
+``protocol``, ``option`` (by method) and ``space`` (by method, the values to search;
+`dglbench.sweep.request.space` explains the notation). ``tuned`` (by method) describes the search
+that chose the options. ``data`` names dataset files beside or instead of tasks, in a
+``[[setting]]`` one file; ``plugins`` names local files that define tasks and methods. A sweep
+saves itself in that form, fully resolved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
@@ -35,20 +35,24 @@ from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.training.spec import Protocol
 
+if TYPE_CHECKING:
+    from dglbench.task import Dataset
+
 __all__ = [
     "DEFAULT_TRIALS",
     "PRESETS",
-    "Wishes",
+    "Request",
     "from_file",
     "from_preset",
     "nested_assignments",
-    "read_wishes",
+    "read_request",
 ]
 
 DEFAULT_TRIALS = 20
-PRESETS = ("paper", "grid", "quick", "shortest-path", "scale")
+Preset = Literal["paper", "grid", "quick", "shortest-path", "scale"]
+PRESETS: tuple[str, ...] = get_args(Preset)
 
-Search = Literal["none", "full", "halving", "optuna"]
+Search = Literal["none", "full", "optuna"]
 
 _PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
 _TABLES = ("set", "option", "protocol")
@@ -71,10 +75,7 @@ _SETTING_KEYS = (
 class Scalars:
     """The keys that are not tables."""
 
-    preset: Annotated[
-        Literal["paper", "grid", "quick", "shortest-path", "scale"] | None,
-        Doc("where to start from"),
-    ] = None
+    preset: Annotated[Preset | None, Doc("where to start from")] = None
     methods: Annotated[tuple[str, ...] | None, Doc("methods to compare")] = None
     tasks: Annotated[tuple[str, ...] | None, Doc("settings such as matching-50")] = None
     seeds: Annotated[tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds")] = None
@@ -88,35 +89,39 @@ class Scalars:
     ] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
-    threads: Annotated[int | None, Ge(1), Doc("threads of a run")] = None
-    time_limit: Annotated[float | None, Gt(0), Doc("seconds a run may take")] = None
+    threads: Annotated[int | None, Ge(1), Doc("threads per run")] = None
+    time_limit: Annotated[float | None, Gt(0), Doc("seconds that a run may take")] = None
 
 
 @dataclass(frozen=True)
-class Wishes(Scalars):
-    """One source of wishes; None or empty where it has none."""
+class Request(Scalars):
+    """One source of requests; None or empty where it asks for nothing."""
 
     origin: str = "the command line"
     search: Search | None = None
-    """How the search space is tried; ``"none"`` is a wish, None is the lack of one."""
+    """How the search space is tried; ``"none"`` asks for no search, None does not ask."""
     set: Mapping[str, Any] = field(default_factory=dict)
     """Task settings; under a task's or setting's name those for it alone."""
     option: Mapping[str, Any] = field(default_factory=dict)
     """Method options; under a method's name those for it alone."""
+    lead_in_option: Mapping[str, Any] = field(default_factory=dict)
+    """By method: options of its lead-in, where they are not part of ``lead_in``."""
     protocol: Mapping[str, Any] = field(default_factory=dict)
     setting: tuple[Mapping[str, Any], ...] = ()
     """``[[setting]]`` tables, checked for their keys only."""
+    dataset: Dataset | None = None
+    """The data themselves, instead of tasks or files; from Python only."""
 
 
-def from_preset(name: str) -> Wishes:
+def from_preset(name: str) -> Request:
     """Return one of the presets that ship with dglbench."""
     if name not in PRESETS:
         raise SweepError(f"there is no preset '{name}'; there are {', '.join(PRESETS)}.")
-    text = resources.files("dglbench.sweep").joinpath("presets.toml").read_text("utf-8")
-    return read_wishes(tomllib.loads(text)[name], f"preset {name}")
+    text = resources.files("dglbench.sweep.request").joinpath("presets.toml").read_text("utf-8")
+    return read_request(tomllib.loads(text)[name], f"preset {name}")
 
 
-def from_file(path: Path) -> Wishes:
+def from_file(path: Path) -> Request:
     """Read a ``--config`` file."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
@@ -126,11 +131,11 @@ def from_file(path: Path) -> Wishes:
             "the sweep-….toml beside earlier results."
         ) from error
     except ValueError as error:  # no UTF-8, or no TOML
-        raise SweepError(f"--config {path} is no valid TOML: {error}.") from error
-    return read_wishes(document, str(path))
+        raise SweepError(f"--config {path} is not valid TOML: {error}.") from error
+    return read_request(document, str(path))
 
 
-def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
+def read_request(document: Mapping[str, Any], origin: str) -> Request:
     """Check the keys of a document and the values of those that are not tables."""
     names = {field.name for field in dataclasses.fields(Scalars)}
     allowed = [*names, *_TABLES, "search", "setting", *_PROTOCOL]
@@ -165,7 +170,7 @@ def read_wishes(document: Mapping[str, Any], origin: str) -> Wishes:
     for key, value in (("tasks", scalars.tasks), ("data", scalars.data)):
         if settings and value is not None:
             raise SweepError(f"{origin} has both {key} and [[setting]] tables; keep one of them.")
-    return Wishes(
+    return Request(
         **{name: getattr(scalars, name) for name in names},
         origin=origin,
         search=search,

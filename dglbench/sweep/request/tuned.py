@@ -17,8 +17,8 @@ from dglbench.plugins import Plugin, find_method
 
 if TYPE_CHECKING:
     from dglbench.runs.record import RunRecord
-    from dglbench.sweep.method_plan import MethodPlan
-    from dglbench.sweep.resolve import Setting, Sweep
+    from dglbench.sweep.request.method_plan import MethodPlan
+    from dglbench.sweep.request.resolve import Setting, Sweep
 
 __all__ = ["check_duals", "check_one_seed", "still_tuned", "tuned_entry"]
 

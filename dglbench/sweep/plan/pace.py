@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from dglbench.runs.record import RunRecord
-from dglbench.sweep.search import GroupSearch
-from dglbench.sweep.survey import Survey
+from dglbench.sweep.plan.survey import Survey
+from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.training.spec import RunSpec
 
 __all__ = ["Pace"]

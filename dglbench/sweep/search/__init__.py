@@ -1,0 +1,1 @@
+"""Which configurations a search tries, and which of them it chooses."""
