@@ -30,8 +30,7 @@ def run_sweep(
     """Run what a plan has left to run, by the executor of that name or whichever suits."""
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
-    if tls is not None:
-        _check_tls(scheduler, tls)
+    _check_tls(scheduler, tls)
     make_folder(plan.out)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
@@ -60,9 +59,17 @@ def run_sweep(
         return end
 
 
-def _check_tls(scheduler: str | None, tls: TlsFiles) -> None:
-    """Refuse certificates without a scheduler that uses them, and files that are not there."""
-    if scheduler is None or not scheduler.startswith("tls://"):
+def _check_tls(scheduler: str | None, tls: TlsFiles | None) -> None:
+    """Refuse certificates without a scheduler that uses them, the reverse, and missing files."""
+    encrypted = scheduler is not None and scheduler.startswith("tls://")
+    if tls is None:
+        if encrypted:
+            raise SweepError(
+                f"the scheduler at {scheduler} uses TLS; give certificates that it trusts with "
+                "--tls-ca, --tls-cert and --tls-key."
+            )
+        return
+    if not encrypted:
         raise SweepError(
             "--tls-ca, --tls-cert and --tls-key are for a scheduler with TLS; write for example "
             "--scheduler tls://10.0.0.1:8786."

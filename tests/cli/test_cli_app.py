@@ -78,10 +78,10 @@ def cpu_seconds(*words):
 
 @pytest.mark.parametrize("verb", ["--help", "list"])
 def test_light_commands_take_little_cpu(verb):
-    # 0.25 s where importing numpy alone takes 0.1 s; neighbours on the same cores slow both.
+    # 0.4 s where importing numpy alone takes 0.1 s; neighbours on the same cores slow both.
     def fits():
         slower = max(1.0, cpu_seconds("-c", "import dglbench.cli, numpy.random") / 0.2)
-        return cpu_seconds("-m", "dglbench", verb) < 0.25 * slower
+        return cpu_seconds("-m", "dglbench", verb) < 0.4 * slower
 
     assert any(fits() for _ in range(8))
 

@@ -126,9 +126,9 @@ def test_resuming_after_an_upgrade_says_what_it_found(
 def test_runs_of_other_code_are_stale_and_never_reused(
     swept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dglbench.training import resolve
+    from dglbench.sweep.request import specs
 
-    monkeypatch.setattr(resolve, "source_hash", lambda *things: "other code 1")
+    monkeypatch.setattr(specs, "source_hash", lambda *things: "other code 1")
     rows = tiny_plan(swept, **ONE).rows(retry_failed=False)
     assert [dict(row.counts) for row in rows] == [{"stale": 1}] * 4
     assert main(["sweep", *words(**ONE, out=swept), "--plan"]) == 0
