@@ -12,7 +12,8 @@ from dglbench.structure import ColumnSums, Paths
 from dglbench.structure.matrices import pick_one
 
 if TYPE_CHECKING:
-    from dglbench.problem import Array, Mask, Problem
+    from dglbench.feasible_set import Array, FeasibleSet, Mask
+    from dglbench.problem import Problem
 
 __all__ = ["allowance", "check_feasible", "check_mask", "check_parts", "extremes"]
 
@@ -107,7 +108,7 @@ def _cases(problem: Problem) -> Iterator[_Case]:
             yield _Case(b, mask, instance)
 
 
-def extremes(problem: Problem, mask: Mask) -> tuple[Array, Array]:
+def extremes(problem: FeasibleSet, mask: Mask) -> tuple[Array, Array]:
     """Return the least and the most that any choice can use of each row, as (M,) each."""
     entries = problem.matrix.tocoo()
     exists = mask.ravel()[entries.col]

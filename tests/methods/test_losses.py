@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dglbench.layers.cvxpylayers import CvxpylayersQuadratic
+from dglbench.losses.decisions import soft_decisions
 from dglbench.methods import Batch, Constraints
-from dglbench.methods.decisions import soft_decisions
 from dglbench.methods.diagnostics import dual_health
 from dglbench.problem import Problem
 from dglbench.solvers.ortools import OrtoolsSolver
