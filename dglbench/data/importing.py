@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dglbench.data.arrays import read_arrays
 from dglbench.data.checks import check_dataset, shape_words
-from dglbench.data.imported import Own, OwnSettings, to_entries
+from dglbench.data.imported import Own, OwnSettings, check_name, to_entries
 from dglbench.data.layouts import READINGS, Layout, read_features, read_layout
 from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array
@@ -66,8 +66,7 @@ def import_arrays(
     60 % of the instances are for training, 20 % for validation, 20 % for the test; ``in_order``
     takes them one after the other instead.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name):
-        raise OptionError(f"--name must be letters, digits, '.', '_' and '-', got '{name}'.")
+    check_name(name)
     say = _readings(read or {})
     missing = [part for part in _NEEDED if part not in arrays]
     if missing:

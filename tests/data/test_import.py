@@ -250,7 +250,7 @@ def test_a_table_may_give_each_feature_and_label_a_column(cli, tmp_path):
         (["objects.npz"], "save plain arrays of numbers, no objects"),
         (["twice.npz"], "labels is given twice"),
         (["mine.npz", "--out", "x.csv"], "must end in .parquet"),
-        (["mine.npz", "--name", "a b"], "--name must be letters"),
+        (["mine.npz", "--name", "a b"], "(--name) must be 1 to 100 letters"),
         (["mine.npz", "--read", "features"], "--read takes ARRAY=READING"),
     ],
 )
