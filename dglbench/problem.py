@@ -30,9 +30,22 @@ from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave, recognis
 from dglbench.structure.matrices import in_some_instance, mask_or_all, picks, sparse_rows
 from dglbench.value_map import ValueMap
 
-__all__ = ["Array", "Mask", "Problem", "Sense"]
+__all__ = ["Array", "Mask", "Problem", "Sense", "read_sense"]
 
 Sense = Literal["maximise", "minimise"]
+_SENSES: dict[str, Sense] = {
+    "maximise": "maximise",
+    "maximize": "maximise",
+    "minimise": "minimise",
+    "minimize": "minimise",
+}
+
+
+def read_sense(word: str) -> Sense:
+    """Read either spelling of a sense, or refuse."""
+    if word not in _SENSES:
+        raise ProblemError(f"sense must be maximise or minimise, got {word!r}.")
+    return _SENSES[word]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +218,13 @@ class Problem(FeasibleSet):
         if exact.ndim == 0:
             exact = np.full(structure.rows, bool(exact))
         problem = cls(
-            structure, np.array(b, dtype=np.float64), exact, mask, uncertain, value_map, sense
+            structure,
+            np.array(b, dtype=np.float64),
+            exact,
+            mask,
+            uncertain,
+            value_map,
+            read_sense(sense),
         )
         problem._check()
         return problem

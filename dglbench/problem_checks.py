@@ -51,8 +51,6 @@ def check_parts(problem: Problem) -> None:
             f"b speaks of {len(problem.b)} instances and mask of {len(problem.mask)}; "
             "both need one entry an instance."
         )
-    if problem.sense not in ("maximise", "minimise"):
-        raise ProblemError(f"sense must be maximise or minimise, got {problem.sense!r}.")
     if not (np.isfinite(problem.matrix.data).all() and np.isfinite(b).all()):
         raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
     if problem.mask.ndim == 2 and (problem.predicted & ~problem.mask).any():
@@ -70,7 +68,8 @@ def check_mask(mask: Mask, shape: tuple[int, int]) -> None:
     if len(empty):
         where = "" if mask.ndim == 2 else f"instance {empty[0][0]}: "
         raise ProblemError(
-            f"{where}group {empty[0][-1]} has no option; every group needs at least one."
+            f"{where}group {empty[0][-1]} has no option; every group needs at least one: give it "
+            "one that uses nothing, as dglbench import --allow-none does."
         )
 
 

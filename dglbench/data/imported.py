@@ -18,6 +18,7 @@ from typing_extensions import Doc
 
 from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array, Problem
+from dglbench.structure.matrices import mask_or_all
 from dglbench.task import Dataset, Task
 
 if TYPE_CHECKING:
@@ -87,6 +88,9 @@ class Own(Task):
         if constants["items"]:
             predicted = np.zeros(A.shape[1:], dtype=bool)
             predicted[:, 0] = True
+        elif constants.get("none"):
+            predicted = np.array(mask_or_all(constants["mask"], A.shape[1:]))
+            predicted[:, -1] = False
         return Problem.build(
             A,
             constants["b"],
