@@ -214,6 +214,8 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     lacking = [key for key in _NEEDED if key not in document]
     if lacking:
         raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
+    if not isinstance(document["by_instance"], list):
+        raise _refused(path, "is damaged: its metadata holds nonsense (by_instance is no list)")
     columns = [*_COLUMNS, *(name for name in document["by_instance"] if name in _VARYING)]
     missing = [name for name in columns if name not in file.schema_arrow.names]
     if missing:
@@ -236,7 +238,7 @@ def _empty(path: Path, document: dict[str, Any]) -> Dataset:
         sense = document["sense"]
     except DglbenchError as error:
         raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise _refused(path, f"is damaged: its metadata holds nonsense ({error})") from error
     if sense != problem.sense:
         raise _refused(path, f"says {sense}, but task {task.name} now says {problem.sense}")

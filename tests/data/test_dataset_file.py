@@ -207,6 +207,7 @@ def test_changed_columns_are_refused(file, change, says):
         ({"sense": None}, "lacks sense"),
         ({"sense": "minimise"}, "says minimise, but task matching now says maximise"),
         ({"by_instance": ["b"]}, "lacks the column b"),
+        ({"by_instance": 1.5}, "nonsense (by_instance is no list)"),
     ],
 )
 def test_changed_metadata_is_refused(file, changes, says):
