@@ -26,6 +26,8 @@ _loaded: dict[str, Path] = {}
 """Module name to the file it was loaded from."""
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 """Where shipped files lie, for as long as this process may read them."""
+_folders: set[Path] = set()
+"""Where plugin files were loaded from."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,16 @@ def load_shipped(files: Iterable[ShippedFile]) -> None:
         _kept.append(folder)
         for name, text in file.texts:
             (Path(folder.name) / name).write_bytes(text)
-            sys.modules.pop(Path(name).stem, None)  # a helper of an earlier version
+            _forget_helper(Path(name).stem)
         _load(Path(folder.name) / file.name)
+
+
+def _forget_helper(name: str) -> None:
+    """Have a helper of an earlier version imported anew; any other module of that name stays."""
+    came_from = getattr(sys.modules.get(name), "__file__", None)
+    if came_from is not None and (folder := Path(came_from).resolve().parent) in _folders:
+        del sys.modules[name]
+        sys.path[:] = [entry for entry in sys.path if entry != str(folder)]
 
 
 def _load(path: Path) -> None:
@@ -103,6 +113,7 @@ def _executed(name: str, resolved: Path, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, resolved)
     if spec is None or spec.loader is None:
         raise PluginError(f"--plugin {path} cannot be loaded as Python.")
+    _folders.add(resolved.parent)
     if str(resolved.parent) not in sys.path:
         sys.path.append(str(resolved.parent))  # last: its helpers shadow nothing
     module = importlib.util.module_from_spec(spec)

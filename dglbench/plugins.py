@@ -64,6 +64,9 @@ _BASES = {
 }
 """What a plugin of a group is a subclass of, as module and class; imported when asked for."""
 
+_UNLISTED = {"own": ("dglbench.data.imported", "Own")}
+"""Tasks that no entry point offers, because their data come with a file."""
+
 _registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
 """By group and name: what `register` was given in this process."""
 
@@ -174,11 +177,8 @@ def offer_task(task: str | Task) -> str:
 
 def find_task(name: str) -> Task:
     """Return the task called ``name``, or say which there are."""
-    if name == "own":  # not offered by name: its data come with a file
-        from dglbench.data.imported import Own
-
-        return Own()
-    task: Task = find_plugin(TASKS, name).target()
+    found = _class(*_UNLISTED[name]) if name in _UNLISTED else find_plugin(TASKS, name).target
+    task: Task = found()
     return task
 
 
@@ -289,9 +289,12 @@ def _load(entry: importlib.metadata.EntryPoint, group: str, origin: str) -> Plug
 
 
 def _base(group: str) -> type:
-    module, name = _BASES[group]
-    base: type = getattr(importlib.import_module(module), name)
-    return base
+    return _class(*_BASES[group])
+
+
+def _class(module: str, name: str) -> type:
+    found: type = getattr(importlib.import_module(module), name)
+    return found
 
 
 def _own_name(cls: type) -> str:

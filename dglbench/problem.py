@@ -24,33 +24,37 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import ProblemError
-from dglbench.problem_checks import check_feasible, check_mask, check_parts, extremes
+from dglbench.feasible_set import Array, FeasibleSet, Mask
+from dglbench.problem_checks import check_feasible, check_mask, check_parts
 from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave, recognise
 from dglbench.structure.matrices import in_some_instance, mask_or_all, picks, sparse_rows
 from dglbench.value_map import ValueMap
 
-__all__ = ["Array", "Mask", "Problem", "Sense"]
+__all__ = ["Array", "Mask", "Problem", "Sense", "read_sense"]
 
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Sense = Literal["maximise", "minimise"]
+_SENSES: dict[str, Sense] = {
+    "maximise": "maximise",
+    "maximize": "maximise",
+    "minimise": "minimise",
+    "minimize": "minimise",
+}
+
+
+def read_sense(word: str) -> Sense:
+    """Read either spelling of a sense, or refuse."""
+    if word not in _SENSES:
+        raise ProblemError(f"sense must be maximise or minimise, got {word!r}.")
+    return _SENSES[word]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Constraints of all instances of a dataset; all that solvers and methods see.
+class Problem(FeasibleSet):
+    """What all instances of a dataset have in common; all that solvers and methods see.
 
     Make one with `build`, `assignment`, `knapsack`, `top_k` or `paths`.
     """
 
-    structure: Structure
-    """A, by what can be done with it; never a dense array of (rows, groups, options)."""
-    b: Array
-    """(M,), or (K, M) where it differs by instance: how much there is."""
-    equality: Mask
-    """(M,): rows that must be met exactly; their multipliers have either sign."""
-    mask: Mask
-    """(G, S), or (K, G, S) where it differs by instance: which options exist."""
     predicted: Mask
     """(G, S): options whose value is predicted; the others, such as *leave*, are known."""
     value_map: ValueMap
@@ -214,107 +218,21 @@ class Problem:
         if exact.ndim == 0:
             exact = np.full(structure.rows, bool(exact))
         problem = cls(
-            structure, np.array(b, dtype=np.float64), exact, mask, uncertain, value_map, sense
+            structure,
+            np.array(b, dtype=np.float64),
+            exact,
+            mask,
+            uncertain,
+            value_map,
+            read_sense(sense),
         )
         problem._check()
         return problem
 
     @property
-    def rows(self) -> int:
-        """M, the number of global rows."""
-        return self.structure.rows
-
-    @property
-    def groups(self) -> int:
-        """G, the number of groups."""
-        return self.structure.groups
-
-    @property
-    def options(self) -> int:
-        """S, the number of options a group, padding included."""
-        return self.structure.options
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(G, S), the shape of one decision."""
-        return self.groups, self.options
-
-    @property
-    def size(self) -> int:
-        """G · S, the numbers in one decision."""
-        return self.groups * self.options
-
-    @property
     def label_shape(self) -> tuple[int, ...]:
         """The shape of one instance's labels and predictions: (G, S) or (P,)."""
         return self.value_map.label_shape
-
-    @property
-    def ever(self) -> Mask:
-        """(G, S): the options that exist in some instance."""
-        return in_some_instance(self.mask)
-
-    @cached_property
-    def ragged(self) -> bool:
-        """Whether some options are padding."""
-        return not bool(self.mask.all())
-
-    @cached_property
-    def least_duals(self) -> Array:
-        """(M,): how low multipliers may be, −∞ on rows that must be met exactly."""
-        return np.where(self.equality, -np.inf, 0.0)
-
-    @cached_property
-    def row_units(self) -> Array:
-        """max(1, |b|), in the shape of b: beside it one tells how far off a row is."""
-        return np.maximum(1.0, np.abs(self.b))
-
-    @property
-    def varies(self) -> bool:
-        """Whether b or the mask differ by instance."""
-        return self.b.ndim == 2 or self.mask.ndim == 3
-
-    @property
-    def instances(self) -> int | None:
-        """K where b or the mask differ by instance, None where all share them."""
-        if self.b.ndim == 2:
-            return len(self.b)
-        return len(self.mask) if self.mask.ndim == 3 else None
-
-    @property
-    def matrix(self) -> Any:
-        """A as a scipy CSR array of shape (M, G·S)."""
-        return self.structure.matrix
-
-    @cached_property
-    def flat_A(self) -> Array:  # noqa: N802 - the paper's name
-        """A as a dense (M, G·S) matrix, for small problems only; 0 on padding."""
-        dense: Array = self.matrix.toarray()
-        dense *= self.ever.ravel()
-        dense.setflags(write=False)
-        return dense
-
-    @property
-    def A(self) -> Array:  # noqa: N802 - the paper's name
-        """A as a dense (M, G, S) array, for small problems only."""
-        return self.flat_A.reshape(self.rows, *self.shape)
-
-    def usage(self, x: Array) -> Array:
-        """A x for decisions of shape (K, G, S), as (K, M)."""
-        return self.structure.usage(x)
-
-    @cached_property
-    def most_use(self) -> Array:
-        """(M,): the most of each row that any choice of one option a group can use."""
-        return extremes(self, self.ever)[1]
-
-    def prices(self, duals: Array) -> Array:
-        """Aᵀλ for duals of shape (K, M), as (K, G, S): what each option costs at those prices."""
-        return self.structure.prices(duals)
-
-    def curvature(self, soft: Array) -> Array:
-        """A J Aᵀ for soft decisions (K, G, S), as (K, M, M); see `Structure.curvature`."""
-        return self.structure.curvature(soft)
 
     @overload
     def values(self, parameters: Array, scale: float = 1.0) -> Array: ...
@@ -365,17 +283,6 @@ class Problem:
         labels[:, self.predicted] = packed
         return labels
 
-    def take(self, rows: Any) -> Problem:
-        """Return the problem of these instances only; itself where all instances share it."""
-        if not self.varies:
-            return self
-        chosen = np.asarray(rows)
-        return dataclasses.replace(
-            self,
-            b=self.b[chosen] if self.b.ndim == 2 else self.b,
-            mask=self.mask[chosen] if self.mask.ndim == 3 else self.mask,
-        )
-
     def vary(self, *, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
         """Return this problem with a b (K, M) or a mask (K, G, S) of each instance's own."""
         problem = dataclasses.replace(
@@ -391,41 +298,3 @@ class Problem:
         check_feasible(self)
         for array in (self.b, self.equality, self.mask, self.predicted, self.matrix.data):
             array.setflags(write=False)
-
-    @cached_property
-    def is_assignment(self) -> bool:
-        """Whether option j of every group uses one unit of row j, and others nothing."""
-        return isinstance(self.structure, ColumnSums)
-
-    @cached_property
-    def is_knapsack(self) -> bool:
-        """Whether there is one ≤ row and groups are *take* (weight ≥ 0) or *leave* (weight 0)."""
-        structure = self.structure
-        return (
-            isinstance(structure, TakeLeave)
-            and self.rows == 1
-            and not self.equality.any()
-            and bool(self.mask[..., 1].all())
-            and bool((structure.weights >= 0).all())
-        )
-
-    @cached_property
-    def is_top_k(self) -> bool:
-        """Whether the one row counts what is taken, exactly or at most a whole number k."""
-        return (
-            isinstance(self.structure, TakeLeave)
-            and self.rows == 1
-            and bool((self.structure.weights == 1.0).all())
-            and bool((self.b == np.floor(self.b)).all())
-        )
-
-    @cached_property
-    def is_path(self) -> bool:
-        """Whether decisions are paths through a directed graph."""
-        return isinstance(self.structure, Paths)
-
-    @cached_property
-    def is_integral(self) -> bool:
-        """Whether vertices of the relaxation are known to be integer, whatever the values."""
-        whole = bool((self.b == np.floor(self.b)).all())
-        return self.is_path or self.is_top_k or (self.is_assignment and whole)

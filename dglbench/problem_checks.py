@@ -12,7 +12,8 @@ from dglbench.structure import ColumnSums, Paths
 from dglbench.structure.matrices import pick_one
 
 if TYPE_CHECKING:
-    from dglbench.problem import Array, Mask, Problem
+    from dglbench.feasible_set import Array, FeasibleSet, Mask
+    from dglbench.problem import Problem
 
 __all__ = ["allowance", "check_feasible", "check_mask", "check_parts", "extremes"]
 
@@ -50,8 +51,6 @@ def check_parts(problem: Problem) -> None:
             f"b speaks of {len(problem.b)} instances and mask of {len(problem.mask)}; "
             "both need one entry an instance."
         )
-    if problem.sense not in ("maximise", "minimise"):
-        raise ProblemError(f"sense must be maximise or minimise, got {problem.sense!r}.")
     if not (np.isfinite(problem.matrix.data).all() and np.isfinite(b).all()):
         raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
     if problem.mask.ndim == 2 and (problem.predicted & ~problem.mask).any():
@@ -69,7 +68,8 @@ def check_mask(mask: Mask, shape: tuple[int, int]) -> None:
     if len(empty):
         where = "" if mask.ndim == 2 else f"instance {empty[0][0]}: "
         raise ProblemError(
-            f"{where}group {empty[0][-1]} has no option; every group needs at least one."
+            f"{where}group {empty[0][-1]} has no option; every group needs at least one: give it "
+            "one that uses nothing, as dglbench import --allow-none does."
         )
 
 
@@ -107,7 +107,7 @@ def _cases(problem: Problem) -> Iterator[_Case]:
             yield _Case(b, mask, instance)
 
 
-def extremes(problem: Problem, mask: Mask) -> tuple[Array, Array]:
+def extremes(problem: FeasibleSet, mask: Mask) -> tuple[Array, Array]:
     """Return the least and the most that any choice can use of each row, as (M,) each."""
     entries = problem.matrix.tocoo()
     exists = mask.ravel()[entries.col]

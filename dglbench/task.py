@@ -211,10 +211,11 @@ class Task(ABC):
         return None
 
     def batched_solver(self, problem: Problem) -> Solver | None:
-        """Return a solver vectorised over instances, if the problem's structure allows one."""
-        from dglbench.solvers.batched import batched_solver
+        """Return the task's own solver that answers whole batches, None if it has none.
 
-        return batched_solver(problem)
+        The family ``batched`` then takes the one that fits the problem's structure.
+        """
+        return None
 
     def parse_settings(self, given: Mapping[str, Any]) -> Any:
         """Check settings given as values or text."""

@@ -8,14 +8,12 @@ clusters or write outside the scratch folder is left out.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import tomlkit
-from record_files import change_record
+from fuzz_damage import pick, spoil_arrays, spoil_bytes, spoil_dataset, spoil_json, spoil_toml
 
 from dglbench import options, plugins
 from dglbench.cli import app
@@ -124,10 +122,6 @@ def make_case(seed: int, number: int) -> Case:
     return Case(_command_line(rng))
 
 
-def _pick(rng: np.random.Generator, choices: Sequence[Any]) -> Any:
-    return choices[int(rng.integers(len(choices)))]
-
-
 # -- command lines -------------------------------------------------------------------
 
 
@@ -140,9 +134,9 @@ def _verb(name: str) -> Any:
 
 
 def _command_line(rng: np.random.Generator) -> tuple[str, ...]:
-    verb = _pick(rng, (*app.VERBS, "train", "sweep", "report", "sweeep"))
+    verb = pick(rng, (*app.VERBS, "train", "sweep", "report", "sweeep"))
     if verb not in app.VERBS:
-        return (verb, *_pick(rng, ((), ("--plan",))))
+        return (verb, *pick(rng, ((), ("--plan",))))
     words = [verb]
     for param in _verb(verb).params:
         if param.param_type_name == "argument" and rng.random() < 0.9:
@@ -150,12 +144,12 @@ def _command_line(rng: np.random.Generator) -> tuple[str, ...]:
     optional = [p for p in _verb(verb).params if p.param_type_name == "option"]
     optional = [p for p in optional if not NEVER & set(p.opts)]
     for _ in range(int(rng.integers(5))):
-        param = _pick(rng, optional)
-        words.append(_pick(rng, (*param.opts, *param.secondary_opts)))
+        param = pick(rng, optional)
+        words.append(pick(rng, (*param.opts, *param.secondary_opts)))
         if not param.is_flag or rng.random() < 0.02:
             words.append(_value(rng, param.name))
     if rng.random() < 0.03:
-        words.insert(int(rng.integers(len(words) + 1)), _pick(rng, NAMES))
+        words.insert(int(rng.integers(len(words) + 1)), pick(rng, NAMES))
     return (*words, *_keep_small(rng, verb, words))
 
 
@@ -176,26 +170,26 @@ def _keep_small(rng: np.random.Generator, verb: str, words: list[str]) -> tuple[
 
 def _value(rng: np.random.Generator, name: str) -> str:
     if rng.random() < 0.06:
-        return str(_pick(rng, NAMES))
+        return str(pick(rng, NAMES))
     if name in ("set_", "option"):
         return _assignment(rng, plugins.TASKS if name == "set_" else plugins.METHODS)
     if rng.random() < 0.6:
-        return str(_pick(rng, GOOD.get(name, ("1", "2", "0.5", "3"))))
+        return str(pick(rng, GOOD.get(name, ("1", "2", "0.5", "3"))))
     if name in FILE_OPTIONS:
-        return str(_pick(rng, FILES))
-    return str(_pick(rng, POOLS.get(name, NUMBERS)))
+        return str(pick(rng, FILES))
+    return str(pick(rng, POOLS.get(name, NUMBERS)))
 
 
 def _assignment(rng: np.random.Generator, group: str) -> str:
     if rng.random() < 0.1:
-        return str(_pick(rng, ("", "=", "x", "=3", "n", "a.b.c=1", ".n=3", "n.=3", "n==3")))
-    plugin = _pick(rng, [plugin for plugin in plugins.plugins(group) if plugin.error is None])
+        return str(pick(rng, ("", "=", "x", "=3", "n", "a.b.c=1", ".n=3", "n.=3", "n==3")))
+    plugin = pick(rng, [plugin for plugin in plugins.plugins(group) if plugin.error is None])
     cls = plugin.target.Settings if group == plugins.TASKS else plugin.target.Options
-    key = _pick(rng, [info.name for info in options.describe(cls)])
-    owner = _pick(rng, ("", "", f"{plugin.name}.", "nope."))
-    value = _pick(rng, (*NUMBERS, "semo", "relax", "plain", "1,2", "1,x", "true", ",", "3"))
+    key = pick(rng, [info.name for info in options.describe(cls)])
+    owner = pick(rng, ("", "", f"{plugin.name}.", "nope."))
+    value = pick(rng, (*NUMBERS, "semo", "relax", "plain", "1,2", "1,x", "true", ",", "3"))
     if rng.random() < 0.6:
-        owner, value = "", _pick(rng, ("1", "2", "3", "0.5", "1,2"))
+        owner, value = "", pick(rng, ("1", "2", "3", "0.5", "1,2"))
     return f"{owner}{key}={value}"
 
 
@@ -203,13 +197,13 @@ def _assignment(rng: np.random.Generator, group: str) -> str:
 
 
 def _damaged_file(rng: np.random.Generator) -> Case:
-    return _pick(rng, (_damaged_run, _damaged_dataset, _damaged_toml, _odd_arrays))(rng)
+    return pick(rng, (_damaged_run, _damaged_dataset, _damaged_toml, _odd_arrays))(rng)
 
 
 def _damaged_run(rng: np.random.Generator) -> Case:
-    run = _pick(rng, ("results/donor", "results/donor", "old/run"))
+    run = pick(rng, ("results/donor", "results/donor", "old/run"))
     folder = run.partition("/")[0]
-    words = _pick(
+    words = pick(
         rng,
         (
             ("report", folder),
@@ -220,22 +214,22 @@ def _damaged_run(rng: np.random.Generator) -> Case:
             ("sweep", "--config", "sweep.toml", "--out", folder, "--plan"),
         ),
     )
-    file = _pick(rng, ("run.json", "spec.json", "status.json", "*.parquet", "weights.pt"))
-    spoil = _spoil_json if file.endswith("json") and rng.random() < 0.7 else _spoil_bytes
+    file = pick(rng, ("run.json", "spec.json", "status.json", "*.parquet", "weights.pt"))
+    spoil = spoil_json if file.endswith("json") and rng.random() < 0.7 else spoil_bytes
     state = rng.bit_generator.state
 
     def prepare(root: Path) -> None:
         again = _resumed(state)
         found = sorted((root / run).glob(file))
         if found:
-            spoil(again, _pick(again, found))
+            spoil(again, pick(again, found))
 
     return Case(words, prepare)
 
 
 def _damaged_dataset(rng: np.random.Generator) -> Case:
     tail = ("--epochs", "1", "--no-warm-start", "--time-limit", "2", "--solver", "batched")
-    words = _pick(
+    words = pick(
         rng,
         (
             ("train", "matching", "--data", "data.parquet", "--method", "two-stage", *tail),
@@ -246,14 +240,14 @@ def _damaged_dataset(rng: np.random.Generator) -> Case:
             ("apply", "results/donor", "--data", "data.parquet", "--out", "plan.csv"),
         ),
     )
-    spoil = _pick(rng, (_spoil_bytes, _spoil_dataset))
+    spoil = pick(rng, (spoil_bytes, spoil_dataset))
     state = rng.bit_generator.state
     return Case(words, lambda root: spoil(_resumed(state), root / "data.parquet"))
 
 
 def _odd_arrays(rng: np.random.Generator) -> Case:
     """Somebody's own arrays: of other shapes and types, not finite, missing, cut short."""
-    name, words = _pick(
+    name, words = pick(
         rng,
         (
             ("mine.npz", ("import", "mine.npz")),
@@ -261,42 +255,13 @@ def _odd_arrays(rng: np.random.Generator) -> Case:
             ("new.npz", ("apply", "results/donor", "--data", "new.npz", "--out", "plan.csv")),
         ),
     )
-    spoil = _spoil_bytes if rng.random() < 0.3 else _spoil_arrays
+    spoil = spoil_bytes if rng.random() < 0.3 else spoil_arrays
     state = rng.bit_generator.state
     return Case(words, lambda root: spoil(_resumed(state), root / name))
 
 
-def _spoil_arrays(rng: np.random.Generator, path: Path) -> None:
-    arrays = dict(np.load(path))
-    name = _pick(rng, sorted(arrays))
-    array = arrays[name]
-    changes: tuple[Callable[[], Any], ...] = (
-        lambda: array[:-1],
-        lambda: array[..., None],
-        lambda: array.reshape(-1),
-        lambda: array.astype("float32"),
-        lambda: array.astype(str),
-        lambda: np.full(array.shape, np.nan),
-        lambda: np.full(array.shape, -1.0),
-        lambda: np.full(array.shape, 1e308),
-        lambda: np.zeros(array.shape),
-        lambda: np.empty((0, *array.shape[1:])),
-        lambda: array * 1j,
-        lambda: np.array(3.0),
-        lambda: np.array([{}], dtype=object),
-    )
-    if rng.random() < 0.1:
-        del arrays[name]
-    else:
-        arrays[name] = _pick(rng, changes)()
-    if rng.random() < 0.2:
-        extra = _pick(rng, ("mask", "split", "sense", "groups", "equality", "other"))
-        arrays[extra] = _pick(rng, (np.zeros(3), np.array("x"), np.ones(2)))
-    np.savez(path, **arrays)
-
-
 def _damaged_toml(rng: np.random.Generator) -> Case:
-    name, words = _pick(
+    name, words = pick(
         rng,
         (
             ("sweep.toml", ("sweep", "--config", "sweep.toml", "--plan")),
@@ -304,7 +269,7 @@ def _damaged_toml(rng: np.random.Generator) -> Case:
             ("claims.toml", ("report", "results", "--claims-file", "claims.toml")),
         ),
     )
-    spoil = _spoil_bytes if rng.random() < 0.3 else _spoil_toml
+    spoil = spoil_bytes if rng.random() < 0.3 else spoil_toml
     state = rng.bit_generator.state
     return Case(words, lambda root: spoil(_resumed(state), root / name))
 
@@ -313,105 +278,6 @@ def _resumed(state: Any) -> np.random.Generator:
     rng = np.random.Generator(np.random.PCG64())
     rng.bit_generator.state = state
     return rng
-
-
-def _spoil_bytes(rng: np.random.Generator, path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    how = int(rng.integers(5))
-    if how == 0:
-        del content[int(rng.integers(len(content) + 1)) :]
-    elif how == 1:
-        for _ in range(int(rng.integers(1, 9))):
-            content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
-    elif how == 2:
-        content = bytearray(rng.bytes(int(rng.integers(200))))
-    elif how == 3:
-        start = int(rng.integers(len(content)))
-        content[start:start] = rng.bytes(4)
-    else:
-        path.unlink()
-        if rng.random() < 0.5:
-            path.mkdir()
-        return
-    path.write_bytes(content)
-
-
-ODD = (None, -1, 0, 1.5, 1e300, "", "x", "nan", [], {}, [1, "a"], {"a": {}}, True, 10**30, "1,2")
-
-
-def _mutate(rng: np.random.Generator, value: Any) -> Any:
-    """Change one thing somewhere in a document: another type, one less, one more."""
-    if isinstance(value, dict) and value and rng.random() < 0.9:
-        key = _pick(rng, sorted(value, key=str))
-        how = rng.random()
-        if how < 0.1:
-            return {other: part for other, part in value.items() if other != key}
-        if how < 0.15:
-            return {**value, _pick(rng, ("x", "", key.upper())): _pick(rng, ODD)}
-        return {**value, key: _mutate(rng, value[key])}
-    if isinstance(value, list) and value and rng.random() < 0.8:
-        place = int(rng.integers(len(value)))
-        return [*value[:place], _mutate(rng, value[place]), *value[place + 1 :]]
-    return _pick(rng, ODD)
-
-
-def _spoil_json(rng: np.random.Generator, path: Path) -> None:
-    if path.name == "run.json":  # with a seal that fits, as another version would write it
-        change_record(path.parent, lambda record: record.update(_mutate_table(rng, record)))
-    else:
-        path.write_text(json.dumps(_mutate(rng, json.loads(path.read_text("utf-8")))))
-
-
-def _mutate_table(rng: np.random.Generator, record: dict[str, Any]) -> dict[str, Any]:
-    mutated = _mutate(rng, record)
-    return mutated if isinstance(mutated, dict) else {"identity": mutated}
-
-
-def _spoil_toml(rng: np.random.Generator, path: Path) -> None:
-    document = tomlkit.parse(path.read_text("utf-8")).unwrap()
-    for _ in range(int(rng.integers(1, 3))):
-        mutated = _without_none(_mutate(rng, document))
-        document = mutated if isinstance(mutated, dict) else document
-    try:
-        path.write_text(tomlkit.dumps(document), "utf-8")
-    except (ValueError, TypeError, AttributeError):  # what TOML cannot say is bytes instead
-        _spoil_bytes(rng, path)
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_none(part) for key, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_without_none(part) for part in value if part is not None]
-    return value
-
-
-def _spoil_dataset(rng: np.random.Generator, path: Path) -> None:
-    """Write a Parquet file that is whole and wrong: columns lacking, of other types, shorter."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(path)
-    name = _pick(rng, table.column_names)
-    place = table.column_names.index(name)
-    how = int(rng.integers(6))
-    if how == 0:
-        table = table.drop_columns([name])
-    elif how == 1:
-        table = table.set_column(place, name, pa.array(["x"] * len(table)))
-    elif how == 2:
-        table = table.slice(0, int(rng.integers(len(table))))
-    elif how == 3:
-        table = table.set_column(place, name, pa.nulls(len(table), table.column(place).type))
-    else:
-        known = dict(table.schema.metadata or {})
-        key = _pick(rng, sorted(known) or [b"x"])
-        try:
-            changed = json.dumps(_mutate(rng, json.loads(known.get(key, b"{}")))).encode()
-        except ValueError:
-            changed = rng.bytes(8)
-        table = table.replace_schema_metadata({**known, key: changed} if how == 4 else None)
-    pq.write_table(table, path)
 
 
 def described(case: Case) -> str:

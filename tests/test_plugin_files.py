@@ -1,6 +1,8 @@
-"""A task or method in one local file is taken without packaging; what is wrong with it is told."""
+"""A task or method in one local file needs no package; errors name the file at fault."""
 
 import json
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -100,6 +102,36 @@ def test_workers_are_sent_the_file_and_its_helper(process, task_file, tmp_path):
     (tmp_path / "weights.py").write_text("WEIGHTS = [1.0, 2.0, 3.0, 4.5]\n")
     planned = process("sweep", "--config", "sweep.toml", "--out", "out", "--plan", "--json")
     assert json.loads(planned.out)["to_run"] == 2
+
+
+SHIPPED = """
+import logging, random, sys
+from dglbench.plugin_files import ShippedFile, load_shipped
+from dglbench.plugins import find_task
+
+TASK = b'''
+import random
+from version import VERSION
+from dglbench_tasks.matching import Matching
+
+class Mine(Matching):
+    name, version, draw = "mine", VERSION, random.random
+'''
+
+for version in (1, 2):
+    texts = {"logging.py": TASK, "random.py": b"", "version.py": f"VERSION = {version}".encode()}
+    load_shipped([ShippedFile("logging.py", tuple(texts.items()))])
+    assert sys.modules["logging"] is logging and sys.modules["random"] is random
+    assert find_task("mine").version == version
+"""
+
+
+def test_shipped_files_evict_no_module_but_helpers_of_an_earlier_version(tmp_path):
+    """The plugin is called like a standard module, and so is one of its helpers."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHIPPED], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

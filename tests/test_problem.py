@@ -108,15 +108,3 @@ def test_pack_and_unpack(values, predicted):
     assert packed.shape == (4, predicted.sum())
     assert np.array_equal(problem.unpack(packed), np.where(predicted, values, 0.0))
     assert np.array_equal(problem.pack(problem.unpack(packed)), packed)
-
-
-@given(
-    A=hnp.arrays(float, (2, 3, 2), elements=st.floats(0, 9)),
-    x=hnp.arrays(float, (4, 3, 2), elements=st.floats(0, 1)),
-    duals=hnp.arrays(float, (4, 2), elements=st.floats(0, 9)),
-)
-def test_usage_and_prices_are_adjoint(A, x, duals):
-    problem = Problem.build(A, [100, 100])
-    by_rows = (problem.usage(x) * duals).sum(axis=1)
-    by_options = (problem.prices(duals) * x).sum(axis=(1, 2))
-    assert np.allclose(by_rows, by_options)

@@ -102,7 +102,7 @@ def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | N
     if path.suffix == ".parquet" and path.is_file() and stored_digest(path):
         dataset = read_dataset(path)
         return dataset.features, dataset.problem
-    found = read_arrays([path]).found
+    found = read_arrays([path], unnamed="features").found
     if "features" not in found:
         raise DatasetError(
             f"{path} holds no features (got {', '.join(found) or 'nothing that is known'}); "
@@ -111,11 +111,25 @@ def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | N
     parts = {name: found[name] for name, ndim in (("b", 2), ("mask", 3)) if _has(found, name, ndim)}
     try:
         features = found["features"].astype("float64")
+        if predictor.dataset.constants.get("none"):
+            features, parts = _with_none(features, parts)
         return features, predictor.vary(**parts) if parts else None
     except (TypeError, ValueError) as error:
         raise DatasetError(
             f"features in {path} are of type {found['features'].dtype}; wanted numbers."
         ) from error
+
+
+def _with_none(features: Any, parts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Add the option that uses nothing, as the import of the training data did."""
+    import numpy as np
+
+    from dglbench.data.importing import add_option
+
+    if "mask" in parts:
+        mask = parts["mask"].astype(bool)
+        parts["mask"] = np.concatenate([mask, ~mask.any(axis=-1, keepdims=True)], axis=-1)
+    return add_option(features) if features.ndim == 4 else features, parts
 
 
 def _has(found: Mapping[str, Any], name: str, ndim: int) -> bool:

@@ -121,11 +121,10 @@ def default_path(spec: TaskSpec) -> Path:
 
 def store_dataset(dataset: Dataset, path: Path, *, force: bool) -> bool:
     """Write the file; leave one that holds the same data, and say so by returning True."""
-    from dglbench.data.dataset_file import dataset_digest, stored_digest, write_dataset
+    from dglbench.data.dataset_file import dataset_digest, holds, write_dataset
 
     if path.exists():
-        # A file of format 1 holds the same data under another digest.
-        if stored_digest(path) in {dataset_digest(dataset, version) for version in (1, 2)}:
+        if holds(path, dataset_digest(dataset)):
             console.note(f"{path} holds this dataset already; it is left as it is.")
             return True
         if not force:

@@ -37,7 +37,14 @@ def run(
         ),
     ] = None,
     minimise: Annotated[
-        bool, typer.Option("--minimise", help="Labels are costs: less is better.")
+        bool, typer.Option("--minimise", "--minimize", help="Labels are costs: less is better.")
+    ] = False,
+    allow_none: Annotated[
+        bool,
+        typer.Option(
+            "--allow-none",
+            help="Give groups without any option one that uses nothing and is worth 0.",
+        ),
     ] = False,
     in_order: Annotated[
         bool,
@@ -64,11 +71,16 @@ def run(
     from dglbench.cli.generate import describe_dataset, render_summary, store_dataset
     from dglbench.data import summary as data_summary
     from dglbench.data.imported import Own
-    from dglbench.data.importing import import_files, understood
+    from dglbench.data.importing import constant_features, import_files, understood
     from dglbench.runs.out_folder import check_file
 
     dataset, left_out = import_files(
-        sources, name=name, read=_pairs(read or []), in_order=in_order, minimise=minimise
+        sources,
+        name=name,
+        read=_pairs(read or []),
+        in_order=in_order,
+        minimise=minimise,
+        allow_none=allow_none,
     )
     path = out or Path("data") / f"{dataset.spec.settings.name}.parquet"
     check_file(path)
@@ -77,13 +89,26 @@ def run(
     words = understood(dataset)
     if left_out:
         console.note(f"left out, as no array is called so: {', '.join(left_out)}.")
+    constant = constant_features(dataset)
+    if constant:
+        console.note(
+            "the same in all training instances, so nothing can be learnt from it: feature "
+            f"{', '.join(map(str, constant))} (counted from 0)."
+        )
     existed = store_dataset(dataset, path, force=force)
     task = Own()
     with console.progress("solving", total=data_summary.work(task, dataset)) as tracker:
         summary = data_summary.summarise(task, dataset, tracker.advance)
     if json:
         document = describe_dataset(dataset, summary, path, None, existed=existed)
-        console.print_json({"understood": words, "left_out": left_out, **document})
+        console.print_json(
+            {
+                "understood": words,
+                "left_out": left_out,
+                "constant_features": constant,
+                **document,
+            }
+        )
         return
     console.out.print(f"{words}.\n", markup=False, highlight=False, soft_wrap=True)
     render_summary(dataset.spec, summary, path, None)

@@ -46,14 +46,17 @@ class Arrays(NamedTuple):
     left_out: list[str]
 
 
-def read_arrays(sources: Iterable[Path]) -> Arrays:
-    """Read every source; one array may come from one of them only."""
+def read_arrays(sources: Iterable[Path], unnamed: str | None = None) -> Arrays:
+    """Read every source; one array may come from one of them only.
+
+    ``unnamed`` is what an .npy file holds whose own name is none of an array's.
+    """
     found: dict[str, npt.NDArray[Any]] = {}
     came_from: dict[str, Path] = {}
     left_out: list[str] = []
     for source in sources:
         for given, array in _read(source):
-            name = _CALLED.get(given.lower())
+            name = _CALLED.get(given.lower(), unnamed if source.suffix == ".npy" else None)
             if name is None:
                 left_out.append(given)
             elif name in found:

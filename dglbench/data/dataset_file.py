@@ -2,13 +2,12 @@
 
 Columns ``instance, split, features, labels``; the last two are flattened lists,
 labels of what is predicted only, in the task's own sense and unit. Where b or the
-mask differ by instance, columns ``b`` (a number a row) and ``mask`` (a truth an
-option, group after group) hold them. Under the schema metadata key ``dglbench``
-stands a JSON with the format version, task, settings, seed, shapes, sense, constants
-(weights or capacities) and a digest of all of that and of every column. A second key
-holds a seal over every byte of the file, so nothing can change unseen.
-
-Format 1 (dglbench 0.1) has neither sense nor the columns of instances; it is still read.
+mask differ by instance, columns ``b`` (one number per row of A) and ``mask`` (true or
+false per option, group after group) hold them. The schema metadata key ``dglbench``
+holds a JSON document with the format version, task, settings, seed, shapes, sense,
+constants (weights or capacities) and a digest of all of that and of every column.
+Whatever changes in the file, what is read has the content that was written, or the
+file is refused. Only the current format is read: an older file can be made again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ import numpy.typing as npt
 
 from dglbench import options
 from dglbench.atomic import atomic_path
-from dglbench.data import seal
 from dglbench.errors import DatasetError, DglbenchError
 from dglbench.plugins import find_task
 from dglbench.task import SPLITS, Dataset, TaskSpec
@@ -34,23 +32,37 @@ from dglbench.task import SPLITS, Dataset, TaskSpec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMAT_VERSION", "dataset_digest", "read_dataset", "stored_digest", "write_dataset"]
+__all__ = [
+    "FORMAT_VERSION",
+    "dataset_digest",
+    "holds",
+    "read_dataset",
+    "stored_digest",
+    "write_dataset",
+]
 
 FORMAT_VERSION = 2
-_READABLE = (1, 2)
 
 _KEY = b"dglbench"
+_NEEDED = (
+    "task",
+    "settings",
+    "seed",
+    "instances",
+    "feature_shape",
+    "constants",
+    "digest",
+    "sense",
+    "by_instance",
+)
 _COLUMNS = ("instance", "split", "features", "labels")
 _VARYING = ("b", "mask")
 _BATCH_BYTES = 64_000_000  # what is copied at a time, on writing, reading and hashing
 
 
-def dataset_digest(dataset: Dataset, version: int = FORMAT_VERSION) -> str:
-    """Return the sha256 of a dataset's content: equal digests, equal data.
-
-    ``version`` is the format whose digest is wanted: a file of format 1 holds another.
-    """
-    return _digest(_document(dataset, version), dataset)
+def dataset_digest(dataset: Dataset) -> str:
+    """Return the sha256 of a dataset's content: equal digests, equal data."""
+    return _digest(_document(dataset), dataset)
 
 
 def write_dataset(dataset: Dataset, path: Path) -> str:
@@ -75,29 +87,30 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
     )
     names = pa.array(SPLITS)
     try:
-        with atomic_path(path) as temporary:
-            with pq.ParquetWriter(
+        with (
+            atomic_path(path) as temporary,
+            pq.ParquetWriter(
                 temporary,
                 schema,
                 compression="zstd",
                 use_dictionary=["split"],
                 write_page_checksum=True,
                 store_schema=False,  # the types are Parquet's own; one copy of the metadata
-            ) as writer:
-                for rows in _batches(dataset):
-                    split = pa.DictionaryArray.from_arrays(dataset.split[rows], names)
-                    columns = [
-                        pa.array(np.arange(rows.start, rows.stop, dtype=np.int64)),
-                        split.cast(pa.string()),
-                        _lists(dataset.features[rows]),
-                        _lists(dataset.problem.pack(dataset.labels[rows])),
-                        *(_lists(part[rows]) for part in varying.values()),
-                    ]
-                    writer.write_batch(
-                        pa.record_batch(columns, schema=schema), row_group_size=len(split)
-                    )
-                writer.add_key_value_metadata({_KEY: _canonical(document), **seal.PLACEHOLDER})
-            seal.close(temporary)
+            ) as writer,
+        ):
+            for rows in _batches(dataset):
+                split = pa.DictionaryArray.from_arrays(dataset.split[rows], names)
+                columns = [
+                    pa.array(np.arange(rows.start, rows.stop, dtype=np.int64)),
+                    split.cast(pa.string()),
+                    _lists(dataset.features[rows]),
+                    _lists(dataset.problem.pack(dataset.labels[rows])),
+                    *(_lists(part[rows]) for part in varying.values()),
+                ]
+                writer.write_batch(
+                    pa.record_batch(columns, schema=schema), row_group_size=len(split)
+                )
+            writer.add_key_value_metadata({_KEY: _canonical(document)})
     except OSError as error:
         raise DatasetError(
             f"{path} could not be written: {error.strerror or error}; "
@@ -107,16 +120,26 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str | None:
-    """Return the digest of a file whose seal holds, or None if it is no such file."""
+    """Return the digest that a dataset file states, unchecked; None if it is no such file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         metadata = pq.read_schema(path).metadata or {}
-        digest = str(json.loads(metadata[_KEY])["digest"])
-        return digest if seal.holds(path, metadata) else None
+        return str(json.loads(metadata[_KEY])["digest"])
     except (OSError, pa.ArrowException, KeyError, ValueError, TypeError):
         return None
+
+
+def holds(path: Path, digest: str) -> bool:
+    """Say whether a file can be read and has this content."""
+    if stored_digest(path) != digest:
+        return False
+    try:
+        read_dataset(path)
+    except DatasetError:
+        return False
+    return True
 
 
 def read_dataset(path: Path) -> Dataset:
@@ -170,8 +193,6 @@ def _read(path: Path) -> Dataset:
         dataset = _with_instances(path, dataset, varying)
     if _digest(document, dataset) != document["digest"]:
         raise _refused(path, "is damaged: its content does not match its digest")
-    if not seal.holds(path, file.schema_arrow.metadata):
-        raise _refused(path, "was changed after it was written: its seal is broken")
     return dataset
 
 
@@ -185,18 +206,17 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     except ValueError as error:
         raise _refused(path, "is damaged: its metadata is no JSON") from error
     version = document.get("format") if isinstance(document, dict) else None
-    if version not in _READABLE:
-        readable = " and ".join(map(str, _READABLE))
+    if version != FORMAT_VERSION:
         raise _refused(
-            path, f"has format version {version}, but this dglbench reads versions {readable}"
+            path,
+            f"has format version {version}, but this dglbench reads version {FORMAT_VERSION} only",
         )
-    needed = ["task", "settings", "seed", "instances", "feature_shape", "constants", "digest"]
-    if version != 1:
-        needed += ["sense", "by_instance"]
-    lacking = [key for key in needed if key not in document]
+    lacking = [key for key in _NEEDED if key not in document]
     if lacking:
         raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
-    columns = [*_COLUMNS, *(name for name in document.get("by_instance", ()) if name in _VARYING)]
+    if not isinstance(document["by_instance"], list):
+        raise _refused(path, "is damaged: its metadata holds nonsense (by_instance is no list)")
+    columns = [*_COLUMNS, *(name for name in document["by_instance"] if name in _VARYING)]
     missing = [name for name in columns if name not in file.schema_arrow.names]
     if missing:
         raise _refused(
@@ -215,10 +235,10 @@ def _empty(path: Path, document: dict[str, Any]) -> Dataset:
         count = int(document["instances"])
         shape = tuple(int(part) for part in document["feature_shape"])
         seed = int(document["seed"])
-        sense = document.get("sense", problem.sense)
+        sense = document["sense"]
     except DglbenchError as error:
         raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise _refused(path, f"is damaged: its metadata holds nonsense ({error})") from error
     if sense != problem.sense:
         raise _refused(path, f"says {sense}, but task {task.name} now says {problem.sense}")
@@ -276,7 +296,9 @@ def _values(
 
 
 def _refused(path: Path, what: str) -> DatasetError:
-    return DatasetError(f"{path} {what}; generate it again with dglbench generate --force.")
+    return DatasetError(
+        f"{path} {what}; make it again with dglbench generate --force or dglbench import --force."
+    )
 
 
 def _plain(path: Path, what: str) -> DatasetError:
@@ -297,7 +319,7 @@ def _room_for_instances(document: dict[str, Any], dataset: Dataset) -> dict[str,
         "b": np.empty((count, problem.rows)),
         "mask": np.empty((count, *problem.shape), dtype=bool),
     }
-    return {name: room[name] for name in document.get("by_instance", ()) if name in room}
+    return {name: room[name] for name in document["by_instance"] if name in room}
 
 
 def _with_instances(path: Path, dataset: Dataset, varying: dict[str, Any]) -> Dataset:
@@ -308,17 +330,17 @@ def _with_instances(path: Path, dataset: Dataset, varying: dict[str, Any]) -> Da
     return replace(dataset, problem=problem)
 
 
-def _document(dataset: Dataset, version: int = FORMAT_VERSION) -> dict[str, Any]:
-    later = {"sense": dataset.problem.sense, "by_instance": list(_varying(dataset))}
+def _document(dataset: Dataset) -> dict[str, Any]:
     return {
-        "format": version,
+        "format": FORMAT_VERSION,
         "task": dataset.spec.task,
         "settings": options.as_dict(dataset.spec.settings),
         "seed": dataset.spec.seed,
         "instances": len(dataset.labels),
         "feature_shape": list(dataset.features.shape[1:]),
         "constants": dict(dataset.constants),
-        **({} if version == 1 else later),
+        "sense": dataset.problem.sense,
+        "by_instance": list(_varying(dataset)),
     }
 
 

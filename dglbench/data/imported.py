@@ -7,6 +7,7 @@ constraints travel in the dataset's constants.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -15,16 +16,28 @@ import numpy as np
 from annotated_types import Ge
 from typing_extensions import Doc
 
-from dglbench.errors import DatasetError
+from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array, Problem
+from dglbench.structure.matrices import mask_or_all
 from dglbench.task import Dataset, Task
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["Own", "OwnSettings", "from_entries", "to_entries"]
+__all__ = ["Own", "OwnSettings", "check_name", "from_entries", "to_entries"]
 
 _HIDDEN = (64, 64)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could not be part of a file's name: run folders are called by it."""
+    if not _NAME.fullmatch(name):
+        shown = name if len(name) <= 100 else f"{name[:100]}…"
+        raise OptionError(
+            "the name of a dataset (--name) must be 1 to 100 letters, digits, '.', '_' and '-', "
+            f"and begin with a letter, a digit or '_', got '{shown}'."
+        )
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,7 @@ class OwnSettings:
     ] = ()
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         if self.predictor == "linear" and self.hidden:
             raise ValueError("hidden layers belong to predictor=mlp; set that too.")
         if self.predictor == "mlp" and not self.hidden:
@@ -74,6 +88,9 @@ class Own(Task):
         if constants["items"]:
             predicted = np.zeros(A.shape[1:], dtype=bool)
             predicted[:, 0] = True
+        elif constants.get("none"):
+            predicted = np.array(mask_or_all(constants["mask"], A.shape[1:]))
+            predicted[:, -1] = False
         return Problem.build(
             A,
             constants["b"],

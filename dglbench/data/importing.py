@@ -12,15 +12,22 @@ import numpy.typing as npt
 
 from dglbench.data.arrays import read_arrays
 from dglbench.data.checks import check_dataset, shape_words
-from dglbench.data.imported import Own, OwnSettings, to_entries
+from dglbench.data.imported import Own, OwnSettings, check_name, to_entries
 from dglbench.data.layouts import READINGS, Layout, read_features, read_layout
 from dglbench.errors import DatasetError, OptionError
-from dglbench.problem import Array
+from dglbench.problem import Array, read_sense
 from dglbench.solvers import evaluation_solver
 from dglbench.streams import stream
 from dglbench.task import SPLITS, Dataset, TaskSpec
 
-__all__ = ["Imported", "import_arrays", "import_files", "understood"]
+__all__ = [
+    "Imported",
+    "add_option",
+    "constant_features",
+    "import_arrays",
+    "import_files",
+    "understood",
+]
 
 _NEEDED = ("features", "labels", "A", "b")
 _SHARES = (0.6, 0.2, 0.2)
@@ -41,6 +48,7 @@ def import_files(
     read: Mapping[str, str] | None = None,
     in_order: bool = False,
     minimise: bool = False,
+    allow_none: bool = False,
 ) -> Imported:
     """Read files and folders, and make a dataset of what they hold."""
     paths = list(sources)
@@ -49,7 +57,9 @@ def import_files(
     found: dict[str, Any] = dict(arrays.found)
     if minimise:
         found["sense"] = "minimise"
-    dataset = import_arrays(found, name=called or "own", read=read, in_order=in_order)
+    dataset = import_arrays(
+        found, name=called[:100] or "own", read=read, in_order=in_order, allow_none=allow_none
+    )
     return Imported(dataset, arrays.left_out)
 
 
@@ -59,15 +69,16 @@ def import_arrays(
     name: str = "own",
     read: Mapping[str, str] | None = None,
     in_order: bool = False,
+    allow_none: bool = False,
 ) -> Dataset:
     """Make a dataset of features, labels, A, b and, if given, the others of docs/own-data.md.
 
     ``read`` says which of two readings is meant (`READINGS`). Without a split, a random
     60 % of the instances are for training, 20 % for validation, 20 % for the test; ``in_order``
-    takes them one after the other instead.
+    takes them one after the other instead. ``allow_none`` gives a group that has no option in
+    some instance one that uses nothing and is worth 0, in that instance.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name):
-        raise OptionError(f"--name must be letters, digits, '.', '_' and '-', got '{name}'.")
+    check_name(name)
     say = _readings(read or {})
     missing = [part for part in _NEEDED if part not in arrays]
     if missing:
@@ -85,6 +96,16 @@ def import_arrays(
     exists = _existing(arrays, layout)
     _check_labels(layout, exists)
     features = read_features(np.atleast_1d(numbers["features"]), layout, say.get("features"))
+    names = _names(arrays, layout, len(layout.A))
+    none = allow_none and not exists.any(axis=-1).all()
+    if none:
+        layout = layout._replace(labels=add_option(layout.labels), A=add_option(layout.A))
+        exists = np.concatenate([exists, ~exists.any(axis=-1, keepdims=True)], axis=-1)
+        features = add_option(features) if features.ndim == 4 else features
+        names = {
+            key: [*given, "none"] if key == "option_names" else given
+            for key, given in names.items()
+        }
     ever = exists if exists.ndim == 2 else exists.any(axis=0)
     A = np.where(ever, layout.A, 0.0)
     b = _capacities(numbers["b"], len(A), len(layout.labels))
@@ -95,7 +116,8 @@ def import_arrays(
         "mask": None if ever.all() else ever.tolist(),
         "sense": _sense(arrays.get("sense", "maximise")),
         "items": layout.items,
-        "names": _names(arrays, layout, len(A)),
+        "names": names,
+        **({"none": True} if none else {}),
     }
     settings = OwnSettings(n=layout.labels.shape[1], name=name)
     problem = Own().problem(settings, constants)
@@ -113,6 +135,17 @@ def import_arrays(
     )
     check_dataset(dataset, "the import")
     return dataset
+
+
+def add_option(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Append an option of zeros to an array (·, G, S) or (·, G, S, F)."""
+    return np.concatenate([array, np.zeros_like(array[:, :, :1])], axis=2)
+
+
+def constant_features(dataset: Dataset) -> list[int]:
+    """Return the features that are the same wherever they stand in the training split."""
+    train = dataset.part(dataset.features, "train").reshape(-1, dataset.features.shape[-1])
+    return np.flatnonzero(np.ptp(train, axis=0) == 0).tolist()
 
 
 def understood(dataset: Dataset) -> str:
@@ -224,10 +257,7 @@ def _exact(given: Any, rows: int) -> list[bool]:
 
 
 def _sense(given: Any) -> str:
-    word = str(np.asarray(given).reshape(-1)[0]) if np.size(given) else ""
-    if word not in ("maximise", "minimise"):
-        raise DatasetError(f"sense must be maximise or minimise, got '{word}'.")
-    return word
+    return read_sense(str(np.asarray(given).reshape(-1)[0]) if np.size(given) else "")
 
 
 def _names(arrays: Mapping[str, Any], layout: Layout, rows: int) -> dict[str, list[str]]:

@@ -25,9 +25,9 @@ from dglbench.losses.analytic_gradients import (
 )
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.batch import Batch
+from dglbench.losses.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.losses.reactive import reaction_to, smoothed_duals, tracked_duals
 from dglbench.losses.row_store import ByRow, checked_rows, first_positions
-from dglbench.methods.decisions import broken_rows, hard_decisions, rounding, soft_decisions
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.metered import MeteredSolver

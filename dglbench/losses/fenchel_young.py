@@ -8,7 +8,7 @@ from dglbench.layers import Layer, MeteredLayer
 from dglbench.losses.base import check_number
 from dglbench.losses.batch import Batch
 from dglbench.losses.kept_optima import KeptOptima
-from dglbench.plugins import find_layer
+from dglbench.losses.layered import Layered
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.metered import MeteredSolver
@@ -16,7 +16,7 @@ from dglbench.solvers.metered import MeteredSolver
 __all__ = ["FenchelYoung"]
 
 
-class FenchelYoung(KeptOptima):
+class FenchelYoung(KeptOptima, Layered):
     """How much better the smooth decision looks at ŷ than the best decision of the label:
 
         max_x {ŷ·x − Ω(x)}  −  {ŷ·x*(y) − Ω(x*(y))}   ≥ 0,     Ω(x) = τ Σ x log x
@@ -42,16 +42,7 @@ class FenchelYoung(KeptOptima):
         super().__init__(problem, solver=solver, label_scale=label_scale)
         check_number("tau", tau, tau > 0, "a number > 0")
         self.tau = tau
-        if isinstance(layer, str):
-            layer = find_layer(layer)(problem, tau=tau, threads=threads)  # type: ignore[call-arg]
-        self.layer = MeteredLayer(layer, self._meter) if isinstance(layer, Layer) else layer
-        self.steps = 0
-        """Instances solved for training so far."""
-
-    @property
-    def failures(self) -> int:
-        """How many programs could not be solved so far."""
-        return self.layer.failures
+        self._take_layer(layer, tau=tau, threads=threads)
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""

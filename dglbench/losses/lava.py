@@ -12,7 +12,7 @@ from dglbench.losses.adjacent import adjacent_directions
 from dglbench.losses.analytic_gradients import attached
 from dglbench.losses.base import DecisionLoss, check_number
 from dglbench.losses.batch import Batch
-from dglbench.methods.lava import too_large
+from dglbench.losses.limits import too_large
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.metered import MeteredSolver

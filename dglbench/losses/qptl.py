@@ -5,15 +5,15 @@ from __future__ import annotations
 import torch
 
 from dglbench.layers import Layer, MeteredLayer
-from dglbench.losses.base import DecisionLoss, check_number
+from dglbench.losses.base import check_number
 from dglbench.losses.batch import Batch
-from dglbench.plugins import find_layer
+from dglbench.losses.layered import Layered
 from dglbench.problem import Problem
 
 __all__ = ["QPTL"]
 
 
-class QPTL(DecisionLoss):
+class QPTL(Layered):
     """Task loss through a quadratic program:
 
         −y·x(ŷ) + α·MSE,   x(ŷ) = argmax_x ŷ·x − (μ/2)‖x‖² over the LP relaxation
@@ -40,16 +40,7 @@ class QPTL(DecisionLoss):
         check_number("mu", mu, mu > 0, "a number > 0")
         check_number("alpha", alpha, alpha >= 0, "a number ≥ 0")
         self.mu, self.alpha = mu, alpha
-        if isinstance(layer, str):
-            layer = find_layer(layer)(problem, mu=mu, threads=threads)  # type: ignore[call-arg]
-        self.layer = MeteredLayer(layer, self._meter) if isinstance(layer, Layer) else layer
-        self.steps = 0
-        """Instances solved for training so far."""
-
-    @property
-    def failures(self) -> int:
-        """How many programs could not be solved so far."""
-        return self.layer.failures
+        self._take_layer(layer, mu=mu, threads=threads)
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`; the layer's gradient is attached by hand."""

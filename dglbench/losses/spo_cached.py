@@ -10,8 +10,8 @@ import torch
 
 from dglbench.errors import ProblemError
 from dglbench.losses.base import check_number
+from dglbench.losses.limits import no_cache
 from dglbench.losses.spo_plus import SPOPlus
-from dglbench.methods.spo_cached import no_cache
 from dglbench.problem import Problem
 from dglbench.solvers import Solver
 from dglbench.solvers.metered import MeteredSolver

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dglbench.methods.decisions import broken_rows, hard_decisions, soft_decisions
+from dglbench.losses.decisions import broken_rows, hard_decisions, soft_decisions
 from dglbench.problem import Array
 
 if TYPE_CHECKING:

@@ -9,27 +9,14 @@ from annotated_types import Ge
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
+from dglbench.losses.limits import too_large
 from dglbench.methods.base import LearningRate, Method, Training
 from dglbench.problem import Problem
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Lava", "LavaOptions", "too_large"]
-
-_MOST_NUMBERS = 500_000
-"""Of a simplex tableau: 4 MB, one for each basis that is looked at."""
-
-
-def too_large(problem: Problem) -> str | None:
-    """Say why the vertices of this problem cannot be had; None if they can."""
-    numbers = (problem.groups + problem.rows) * (problem.size + problem.rows)
-    if numbers <= _MOST_NUMBERS:
-        return None
-    return (
-        f"its simplex tableau would have {numbers:,} numbers, and adjacent vertices are looked "
-        f"for up to {_MOST_NUMBERS:,}; take a smaller problem, or another method."
-    )
+__all__ = ["Lava", "LavaOptions"]
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,12 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
+from dglbench.losses.limits import no_cache
 from dglbench.methods.base import Training
 from dglbench.methods.spo import SpoOptions, SpoPlus
 from dglbench.problem import Problem
 
-__all__ = ["SpoCached", "SpoCachedOptions", "no_cache"]
-
-
-def no_cache(problem: Problem) -> str | None:
-    """Say why decisions of this problem cannot be cached; None if they can."""
-    if not problem.varies:
-        return None
-    return (
-        "its capacities or options differ by instance, and a cache of decisions needs one "
-        "feasible set for all of them; take spo, which solves every instance."
-    )
+__all__ = ["SpoCached", "SpoCachedOptions"]
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ def evaluation_solver(task: Task, problem: Problem) -> Solver:
     It is the same for every run of a task, so that ties at evaluation fall the same way.
     """
     # By import, not by name: its code then counts to every run's, whatever the run's family.
+    from dglbench.solvers.batched import task_solver
     from dglbench.solvers.ortools import OrtoolsSolver
 
-    return task.batched_solver(problem) or OrtoolsSolver(problem)
+    return task_solver(task, problem) or OrtoolsSolver(problem)
 
 
 def solver_for(problem: Problem, solver: str | Solver | None = None) -> Solver:

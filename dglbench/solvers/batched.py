@@ -11,7 +11,12 @@ from dglbench.solvers.base import Solver, SolverFamily
 if TYPE_CHECKING:
     from dglbench.task import Task
 
-__all__ = ["Batched", "batched_solver"]
+__all__ = ["Batched", "batched_solver", "task_solver"]
+
+
+def task_solver(task: Task, problem: Problem) -> Solver | None:
+    """Return the task's own batched solver, else the one that fits the problem's structure."""
+    return task.batched_solver(problem) or batched_solver(problem)
 
 
 def batched_solver(problem: Problem) -> Solver | None:
@@ -33,10 +38,10 @@ def batched_solver(problem: Problem) -> Solver | None:
 
 
 class Batched(SolverFamily):
-    """Asks the task, which by default takes what fits the problem's structure (`batched_solver`).
+    """The task's own solver, else the one that fits the problem's structure.
 
     There are `BatchedPaths` (acyclic graphs), `BatchedTopK`, `BatchedMatching` and
-    `BatchedKnapsack`; a task may supply another.
+    `BatchedKnapsack`.
     """
 
     summary: ClassVar[str] = "exact solvers vectorised over the batch; tasks that supply one"
@@ -44,8 +49,8 @@ class Batched(SolverFamily):
 
     @classmethod
     def build(cls, task: Task, problem: Problem) -> Solver:
-        """Return the task's own solver, or refuse."""
-        solver = task.batched_solver(problem)
+        """Return the solver, or refuse."""
+        solver = task_solver(task, problem)
         if solver is None:
             raise OptionError(f"task {task.name} has no batched solver; use --solver ortools.")
         if solver.dual_rule != cls.dual_rule:

@@ -25,6 +25,9 @@ __all__ = ["BatchedKnapsack"]
 CHUNK_BYTES = 2**23
 MOST_BYTES = 30_000
 
+_ROUNDING = 1e-9
+"""How far the use of a full knapsack may be off its capacity, as a share of it."""
+
 
 class Ranking(NamedTuple):
     """Items of each instance in falling order of value a unit of weight."""
@@ -116,10 +119,11 @@ class BatchedKnapsack(Solver):
     def _duals(self, values: Array, at: Problem) -> Array:
         ranking = self._rank(self._gain(values, at))
         capacity = np.maximum(at.b, 0.0).reshape(-1)  # (1,) or (K,)
-        whole = ranking.used <= capacity[:, None]
+        room = _ROUNDING * capacity  # sums of fractional weights miss the capacity they fill
+        whole = ranking.used <= (capacity + room)[:, None]
         below = np.where(whole, 0.0, ranking.ratio).max(axis=1)
         above = np.where(whole & (ranking.ratio > 0), ranking.ratio, np.inf).min(axis=1)
-        full = np.where(whole, ranking.used, 0.0).max(axis=1) == capacity
+        full = np.where(whole, ranking.used, 0.0).max(axis=1) >= capacity - room
         duals: Array = np.where(full, 0.5 * (below + above), below)
         if (capacity == 0).any():
             top = np.where(np.isinf(ranking.ratio), 0.0, ranking.ratio).max(axis=1)

@@ -9,16 +9,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dglbench.data.checks import build_predictor, shape_words
+from dglbench.data.dataset_file import stored_digest
 from dglbench.data.loading import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
@@ -160,17 +160,5 @@ def _with_content(digest: str, folder: Path) -> Iterator[Path]:
     for root in roots:
         for place in _PLACES:
             for path in sorted((root / place).glob("*.parquet")):
-                if _says(path) == digest:
+                if stored_digest(path) == digest:
                     yield path
-
-
-def _says(path: Path) -> Any:
-    """Return the digest in a dataset file's footer, unchecked: reading it comes after."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-        return json.loads(metadata.get(b"dglbench", b"{}")).get("digest")
-    except (OSError, ValueError, AttributeError, pa.ArrowException):
-        return None

@@ -5,6 +5,7 @@ that Mandi et al. (2024), Decision-Focused Learning: foundations, state of the a
 and future opportunities, use.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -111,8 +112,8 @@ def drawn_load(jobs: int, slots: int, machines: int, seed: int) -> Load:
 
     Durations are 1 … half a day, windows are the duration and a random part of the rest of
     the day, uses 200 … 2,800, power 0.18 of the use as in the survey's loads. Every machine
-    can hold twice what its share of the jobs uses on average, and never less than what one
-    machine needs when jobs are dealt to machines in turn and each starts as early as it can.
+    can hold twice what its share of the jobs uses on average, and never less than the most that
+    a machine needs when jobs go to machines in turn and each starts as early as it can.
     """
     draws = stream(seed, "scheduling", "load")
     found = []
@@ -125,4 +126,5 @@ def drawn_load(jobs: int, slots: int, machines: int, seed: int) -> Load:
     busy = np.zeros((machines, slots), dtype=np.int64)
     for index, job in enumerate(found):
         busy[index % machines, job.earliest : job.earliest + job.duration] += job.use
-    return Load((int(busy.max()),) * machines, tuple(found))
+    capacity = max(int(busy.max()), math.ceil(2 * busy.mean()))
+    return Load((capacity,) * machines, tuple(found))

@@ -3,14 +3,20 @@
 import dataclasses
 import json
 import random
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dglbench.data.dataset_file import dataset_digest, read_dataset, stored_digest, write_dataset
+from dglbench.data.dataset_file import (
+    dataset_digest,
+    holds,
+    read_dataset,
+    stored_digest,
+    write_dataset,
+)
+from dglbench.data.importing import import_arrays
 from dglbench.errors import DatasetError
 from dglbench.plugins import find_task
 
@@ -118,15 +124,25 @@ def test_the_digest_sees_every_part(small_data):
     assert len({dataset_digest(other) for other in [dataset, *others]}) == 7
 
 
-def test_any_flipped_byte_is_refused(file):
-    whole = file.read_bytes()
-    places = random.Random(0).sample(range(len(whole)), 150)
-    for place in [0, len(whole) - 1, len(whole) - 6, *places]:
+def test_a_flipped_byte_is_found_or_changes_nothing_that_is_read(file):
+    """Page checksums and the digest cover the content; other bytes of Parquet may be anything."""
+    whole, written = file.read_bytes(), read_dataset(file)
+    found, places = 0, random.Random(0).sample(range(len(whole)), 300)
+    for place in places:
         changed = bytearray(whole)
         changed[place] ^= 1 << (place % 8)
         file.write_bytes(changed)
-        refusal(file)
-        assert stored_digest(file) is None
+        try:
+            read = read_dataset(file)
+        except DatasetError:
+            found += 1
+            continue
+        assert read.spec == written.spec
+        assert read.constants == written.constants
+        assert read.problem.sense == written.problem.sense
+        for part in ("features", "labels", "split"):
+            assert np.array_equal(getattr(read, part), getattr(written, part)), place
+    assert found > 0.8 * len(places)
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.3, 0.9, 0.999])
@@ -163,7 +179,6 @@ def spoil(rows, value):
         (with_column("split", lambda rows: [None, *rows[1:]]), "none of train, val, test"),
         (with_column("instance", lambda rows: rows[::-1]), "out of order"),
         (lambda table: table.slice(0, 8), "holds 8 instances, but its metadata speaks of 10"),
-        (lambda table: table, "its seal is broken"),
     ],
 )
 def test_changed_columns_are_refused(file, change, says):
@@ -174,7 +189,8 @@ def test_changed_columns_are_refused(file, change, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"format": 3}, "has format version 3, but this dglbench reads versions 1 and 2"),
+        ({"format": 3}, "has format version 3, but this dglbench reads version 2 only"),
+        ({"format": 1}, "has format version 1, but this dglbench reads version 2 only; make it"),
         ({"format": None}, "format version None"),
         ({"task": "no-such"}, "there is no task 'no-such'; there are"),
         ({"task": 3}, "nonsense"),
@@ -191,6 +207,7 @@ def test_changed_columns_are_refused(file, change, says):
         ({"sense": None}, "lacks sense"),
         ({"sense": "minimise"}, "says minimise, but task matching now says maximise"),
         ({"by_instance": ["b"]}, "lacks the column b"),
+        ({"by_instance": 1.5}, "nonsense (by_instance is no list)"),
     ],
 )
 def test_changed_metadata_is_refused(file, changes, says):
@@ -211,25 +228,38 @@ def test_foreign_files_are_refused(tmp_path):
 def test_a_failed_write_leaves_what_was_there(file, small_data, monkeypatch):
     before = file.read_bytes()
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dglbench.data.seal.close", full)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_batch", full)
     with pytest.raises(DatasetError, match="No space left on device; free some space"):
         write_dataset(small_data(seed=8), file)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-@pytest.mark.parametrize("task", ["matching", "knapsack"])
-def test_files_of_the_first_format_are_still_read(task):
-    path = Path(__file__).parent / "files" / f"format-1-{task}.parquet"
-    dataset = read_dataset(path)
-    fresh = find_task(task).generate(dataset.spec.settings, dataset.spec.seed)
-    # Another processor's exp and power may end in another bit than the one that wrote the file.
-    np.testing.assert_allclose(dataset.labels, fresh.labels, rtol=1e-12)
-    np.testing.assert_allclose(dataset.features, fresh.features, rtol=1e-12)
-    assert stored_digest(path) == dataset_digest(dataset, version=1)
+def test_the_same_content_written_by_another_tool_is_read(file, small_data):
+    rewrite(file)
+    assert dataset_digest(read_dataset(file)) == dataset_digest(small_data())
+
+
+def test_a_file_holds_its_content_as_long_as_it_can_be_read(file, small_data):
+    digest = dataset_digest(small_data())
+    assert holds(file, digest)
+    assert not holds(file, dataset_digest(small_data(seed=8)))
+    rewrite(file, with_column("labels", lambda rows: spoil(rows, 0.123)))
+    assert stored_digest(file) == digest
+    assert not holds(file, digest)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a/b", "..", ".hidden", "", "x" * 101, "é"])
+def test_a_name_that_is_no_part_of_a_path_is_refused(name, tmp_path):
+    path = tmp_path / "own.parquet"
+    arrays = {"features": np.ones((6, 2)), "labels": np.ones((6, 3)), "A": np.ones(3), "b": 2.0}
+    write_dataset(import_arrays(arrays, name="mine"), path)
+    settings = json.loads(pq.read_schema(path).metadata[b"dglbench"])["settings"]
+    rewrite(path, settings={**settings, "name": name})
+    assert "the name of a dataset (--name) must be" in refusal(path)
 
 
 COHORTS = '''

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from dglbench.data.dataset_file import dataset_digest, read_dataset
 from dglbench.data.importing import import_arrays, understood
 from dglbench.errors import DatasetError, DglbenchError, OptionError
+from dglbench.problem import Problem
 from dglbench.streams import stream
 
 K = 20
@@ -250,7 +251,7 @@ def test_a_table_may_give_each_feature_and_label_a_column(cli, tmp_path):
         (["objects.npz"], "save plain arrays of numbers, no objects"),
         (["twice.npz"], "labels is given twice"),
         (["mine.npz", "--out", "x.csv"], "must end in .parquet"),
-        (["mine.npz", "--name", "a b"], "--name must be letters"),
+        (["mine.npz", "--name", "a b"], "(--name) must be 1 to 100 letters"),
         (["mine.npz", "--read", "features"], "--read takes ARRAY=READING"),
     ],
 )
@@ -280,6 +281,27 @@ def test_costs_exact_rows_and_capacities_by_instance_are_imported(cli, tmp_path)
     assert np.array_equal(dataset.problem.b, b)
     assert dataset.problem.equality.tolist() == equality
     assert dataset.problem.sense == "minimise"
+
+
+@pytest.mark.parametrize("word", ["minimize", "minimise"])
+def test_either_spelling_of_a_sense_is_read(word, cli, tmp_path):
+    assert import_arrays({**ITEMS, "sense": word}).problem.sense == "minimise"
+    assert Problem.knapsack([1.0, 2.0], 2.0, sense=word).sense == "minimise"
+    np.savez(tmp_path / "mine.npz", **ITEMS)
+    assert "; minimise;" in cli("import", "mine.npz", f"--{word}").out
+    with pytest.raises(DglbenchError, match="sense must be maximise or minimise, got 'least'"):
+        import_arrays({**ITEMS, "sense": "least"})
+
+
+def test_constant_features_are_named(cli, tmp_path):
+    features = ITEMS["features"].copy()
+    features[:, :, [1, 3]] = 7.0, -2.0
+    np.savez(tmp_path / "mine.npz", **{**ITEMS, "features": features})
+    outcome = cli("import", "mine.npz")
+    assert "nothing can be learnt from it: feature 1, 3 (counted from 0)" in outcome.err
+    assert json.loads(cli("import", "mine.npz", "--json").out)["constant_features"] == [1, 3]
+    np.savez(tmp_path / "other.npz", **ITEMS)
+    assert "learnt" not in cli("import", "other.npz").err
 
 
 def test_a_mask_may_differ_by_instance():

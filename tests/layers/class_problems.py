@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
+from class_cases import PROBLEMS
 
 from dglbench.problem import Problem
 
-# The solvers' tests draw from the same class.
-_spec = importlib.util.spec_from_file_location(
-    "class_cases", Path(__file__).parents[1] / "solvers" / "class_cases.py"
-)
-_cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_cases)
-PROBLEMS = _cases.PROBLEMS
+__all__ = ["PROBLEMS", "SHARED"]
 
 _rng = np.random.default_rng(3)
 _edges = [(u, v) for u in range(6) for v in range(u + 1, 6)]

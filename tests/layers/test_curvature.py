@@ -8,9 +8,7 @@ import pytest
 from dglbench.layers.dual_newton import _Search
 from dglbench.layers.price_sensitivity import reacting_prices
 from dglbench.layers.regularisers import Entropy, Response, apply_response
-from dglbench.losses.row_store import ByRow
 from dglbench.problem import Array, Problem
-from dglbench.structure import ColumnSums
 
 
 def soft_decisions(problem: Problem, count: int) -> Array:
@@ -65,31 +63,3 @@ def test_a_row_that_reaches_its_bound_does_not_spoil_the_others() -> None:
     assert (start[room <= 0.0] > 0.0).any()
     assert (room >= 0.0).all()
     assert np.abs(np.minimum(room, pull)).max() < 1e-9
-
-
-@pytest.mark.parametrize("options", [2, 3, 4, 5, 8])
-@pytest.mark.parametrize("absent", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_columns_curve_as_their_matrix_says(options: int, absent: bool, weighted: bool) -> None:
-    structure = ColumnSums(options - absent, 6, options)
-    draws = np.random.default_rng(options)
-    z = draws.dirichlet(np.ones(options), size=(4, 6))
-    weight = draws.random((4, 6)) if weighted else np.ones((4, 6))
-    A = structure.matrix.toarray()
-    for k, found in enumerate(structure.curvature(z, weight if weighted else None)):
-        J = np.zeros((6 * options, 6 * options))
-        for g in range(6):
-            part = slice(g * options, (g + 1) * options)
-            J[part, part] = weight[k, g] * (np.diag(z[k, g]) - np.outer(z[k, g], z[k, g]))
-        assert np.allclose(found, A @ J @ A.T, rtol=1e-12, atol=1e-14)
-    assert np.allclose(structure.usage(z), (A @ z.reshape(4, -1).T).T, rtol=1e-14)
-
-
-def test_one_number_is_kept_for_every_row() -> None:
-    import torch
-
-    kept = ByRow()
-    kept.put(torch.tensor([4, 2]), {"age": 7, "price": torch.tensor([1.0, 2.0])})
-    kept.put(torch.tensor([2, 9]), {"age": 8, "price": np.array([3.0, 4.0])})
-    assert kept["age"].tolist() == [7, 8, 8]
-    assert kept["price"].tolist() == [1.0, 3.0, 4.0]

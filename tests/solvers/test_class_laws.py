@@ -115,39 +115,3 @@ def test_solvers_ask_which_instances_they_solve(problem: Problem) -> None:
             solver.relax(values)
         with pytest.raises(SolverError, match="one instance for each of the 4"):
             solver.relax(values, [0, 1])
-
-
-@pytest.mark.parametrize("structure", PROBLEMS)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-def test_the_three_operations_are_those_of_the_matrix(
-    structure: str, data: st.DataObject, seed: int
-) -> None:
-    import torch
-
-    problem: Problem = data.draw(PROBLEMS[structure])
-    A, rng = problem.matrix.toarray(), np.random.default_rng(seed)
-    z = rng.dirichlet(np.ones(problem.options), size=(3, problem.groups))
-    duals = rng.normal(size=(3, problem.rows))
-    flat = z.reshape(3, -1)
-    expected = {
-        "usage": flat @ A.T,
-        "prices": (duals @ A).reshape(z.shape),
-        "curvature": np.zeros((3, problem.rows, problem.rows)),
-    }
-    for g in range(problem.groups):
-        part = A[:, g * problem.options : (g + 1) * problem.options]
-        for k in range(3):
-            J = np.diag(z[k, g]) - np.outer(z[k, g], z[k, g])
-            expected["curvature"][k] += part @ J @ part.T
-    for name, answer in expected.items():
-        given_ = duals if name == "prices" else z
-        assert np.allclose(getattr(problem, name)(given_), answer)
-        tensor = torch.tensor(given_, requires_grad=True)
-        ours = getattr(problem.structure, name)(tensor)
-        assert np.allclose(ours.detach().numpy(), answer)
-        if name != "curvature":
-            direction = torch.tensor(rng.normal(size=answer.shape))
-            (gradient,) = torch.autograd.grad((ours * direction).sum(), tensor)
-            other = "prices" if name == "usage" else "usage"
-            assert np.allclose(gradient.numpy(), getattr(problem, other)(direction.numpy()))

@@ -95,3 +95,18 @@ def test_knapsack_midpoint_when_the_last_item_just_fits() -> None:
     assert BatchedKnapsack(everything).duals(values).tolist() == [[0.5]]
     spare = knapsack([2.0, 2.0, 2.0], 7.0)
     assert BatchedKnapsack(spare).duals(values).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize(
+    ("weights", "full"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], 0.6),  # their sum in floating point is 0.6000000000000001
+        ([0.7, 0.1, 0.1, 0.4], 0.9),  # and here 0.8999999999999999
+        ([1e-7, 2e-7, 3e-7, 4e-7], 6e-7),
+    ],
+)
+def test_a_knapsack_that_rounding_keeps_from_being_full_still_has_its_centre(weights, full):
+    """Three items fill it, so every λ from the fourth ratio to the third is optimal."""
+    problem, gain = knapsack(weights, full), np.array([4.0, 3.0, 2.0, 1.0]) * weights
+    values = np.stack([gain, np.zeros(4)], axis=-1)[None]
+    assert BatchedKnapsack(problem).duals(values)[0, 0] == pytest.approx(1.5)

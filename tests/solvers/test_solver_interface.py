@@ -9,9 +9,11 @@ import pytest
 import torch
 from solver_cases import brute_force, coefficients, families, knapsack, matching, scores, value
 
-from dglbench.errors import DglbenchError, ProblemError, SolverError
+from dglbench.errors import DglbenchError, OptionError, ProblemError, SolverError
+from dglbench.plugins import find_task
 from dglbench.problem import Array, Problem
 from dglbench.solvers import Solver
+from dglbench.solvers.batched import Batched
 from dglbench.solvers.batched_knapsack import BatchedKnapsack
 from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench.solvers.ortools import OrtoolsSolver
@@ -111,6 +113,15 @@ def test_batched_solvers_say_what_they_need() -> None:
     mask = np.array([[1, 0], [1, 1]], dtype=bool)
     with pytest.raises(ProblemError, match="every location"):
         BatchedMatching(Problem.build(np.eye(2)[:, None, :] * mask, [2, 2], mask))
+
+
+def test_the_batched_family_goes_by_structure_where_the_task_has_no_solver_of_its_own() -> None:
+    task = find_task("matching")
+    assert task.batched_solver(PROBLEMS["matching"]) is None
+    assert isinstance(Batched.build(task, PROBLEMS["matching"]), BatchedMatching)
+    two_rows = Problem.knapsack([[1.0, 2.0], [2.0, 1.0]], [2.0, 2.0])
+    with pytest.raises(OptionError, match="has no batched solver; use --solver ortools"):
+        Batched.build(task, two_rows)
 
 
 @pytest.mark.parametrize("first", ["cvxpy", "ortools"])

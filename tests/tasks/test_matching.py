@@ -6,6 +6,7 @@ import torch
 
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
+from dglbench.solvers.batched_matching import BatchedMatching
 from dglbench_tasks import matching as module
 from dglbench_tasks.matching import MatchingSettings
 
@@ -164,7 +165,7 @@ def test_noise_is_on_the_logit():
 def test_one_location_leaves_nothing_to_decide():
     dataset = make(locations=1)
     assert dataset.labels.shape == (40, 9, 1)
-    assert TASK.batched_solver(dataset.problem).decide(dataset.labels).min() == 1
+    assert BatchedMatching(dataset.problem).decide(dataset.labels).min() == 1
 
 
 def test_the_predictor_is_logistic_regression_on_pair_inputs():

@@ -9,7 +9,7 @@ from dglbench.errors import OptionError
 from dglbench.plugins import find_task
 from dglbench.solvers import evaluation_solver, make_solver
 from dglbench_tasks.scheduling import options_of
-from dglbench_tasks.scheduling_loads import SURVEY
+from dglbench_tasks.scheduling_loads import SURVEY, drawn_load
 
 
 def dataset(name, seed=25, **settings):
@@ -98,6 +98,14 @@ def test_the_surveys_loads_have_their_options(n, options):
     assert data.problem.mask.sum() == options
     assert data.problem.rows == 48 * len(load.machines)
     assert data.labels.shape == (20, 48)
+
+
+@pytest.mark.parametrize(("jobs", "slots", "machines"), [(3, 6, 2), (10, 48, 1)])
+def test_machines_hold_twice_the_mean_use_of_a_drawn_load(jobs, slots, machines):
+    for seed in range(30):
+        load = drawn_load(jobs, slots, machines, seed)
+        mean = sum(job.duration * job.use for job in load.jobs) / (slots * machines)
+        assert min(load.machines) >= 2 * mean
 
 
 def test_a_schedule_costs_what_its_jobs_draw_and_overloads_no_machine():

@@ -5,6 +5,7 @@ import pytest
 
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
+from dglbench.solvers.batched_paths import BatchedPaths
 from dglbench.task import SPLITS
 from dglbench_tasks.shortest_path import grid_edges
 
@@ -85,8 +86,7 @@ def test_grids_have_all_their_edges(height, width):
 
 def test_shortest_paths_are_those_of_a_plain_recursion():
     data = dataset("shortest-path", n=4, width=5)
-    task = find_task("shortest-path")
-    solver = task.batched_solver(data.problem)
+    solver = BatchedPaths(data.problem)
     values = data.problem.values(data.labels)
     found = data.problem.objective(values, solver.decide(values))
     edges = grid_edges(4, 5)
@@ -100,7 +100,7 @@ def test_shortest_paths_are_those_of_a_plain_recursion():
 
 def test_a_large_grid_is_solved_without_a_dense_array():
     data = dataset("shortest-path", n=50, degree=1)
-    solver = find_task("shortest-path").batched_solver(data.problem)
+    solver = BatchedPaths(data.problem)
     values = data.problem.values(data.labels)
     x = solver.decide(values)
     assert np.array_equal(data.problem.usage(x), np.zeros((35, data.problem.rows)))

@@ -239,15 +239,8 @@ class Odd(Matching):
     name = "odd"
     def batched_solver(self, problem):
         return Corner(problem)
-class Bare(Matching):
-    name = "bare"
-    def batched_solver(self, problem):
-        return None
 """
-    entries = {"odd": "odd_rule:Odd", "bare": "odd_rule:Bare"}
-    installed("odd-rule", source, tasks=entries)
+    installed("odd-rule", source, tasks={"odd": "odd_rule:Odd"})
     problem = load_data(make_spec("matching", "spo").data).dataset.problem
     with pytest.raises(OptionError, match="rule 'corner', the family promises 'centre'"):
         find_solver("batched").build(find_task("odd"), problem)
-    with pytest.raises(OptionError, match="task bare has no batched solver; use --solver ortools"):
-        find_solver("batched").build(find_task("bare"), problem)

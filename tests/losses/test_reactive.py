@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from dglbench.layers.dual import DualEntropy
+from dglbench.losses.decisions import soft_decisions
 from dglbench.losses.dual_guided import DualGuidedLoss
 from dglbench.methods import Batch, Constraints
-from dglbench.methods.decisions import soft_decisions
 from dglbench.plugins import find_method
 from dglbench.problem import Problem
 from dglbench.solvers.batched_matching import BatchedMatching
