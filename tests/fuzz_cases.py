@@ -220,7 +220,7 @@ def _damaged_run(rng: np.random.Generator) -> Case:
             ("sweep", "--config", "sweep.toml", "--out", folder, "--plan"),
         ),
     )
-    file = _pick(rng, ("run.json", "spec.json", "status.json", "*.parquet", "weights.pt"))
+    file = _pick(rng, ("run.json", "*.parquet", "weights.pt"))
     spoil = _spoil_json if file.endswith("json") and rng.random() < 0.7 else _spoil_bytes
     state = rng.bit_generator.state
 

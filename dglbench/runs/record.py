@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from dglbench.runs.protocol import Protocol
 from dglbench.task import setting_name
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ __all__ = [
     "Summary",
     "WarmStartSummary",
     "digest",
+    "without_defaults",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 FINAL_STATES = ("done", "failed", "timeout", "interrupted", "diverged")
 
@@ -50,14 +52,14 @@ class Identity:
     solver: str
     dual_rule: str
     """The rule by which duals were taken where there are several: the method's or the solver's."""
-    protocol: Mapping[str, Any]
+    protocol: Protocol
     source: str
     """Hash of the code that computes the run."""
     threads: int = 1
     data_digest: str | None = None
     """Content hash of the data; None for bundled generators, which settings and seed decide."""
     train_seed: int = 0
-    """Which initial weights and batches; 0 is what runs had before it could be chosen."""
+    """Which initial weights and batches."""
     lead_in: Mapping[str, Any] | None = None
     """Method, epochs and options of what was trained first; None without a lead-in."""
     format: int = FORMAT_VERSION
@@ -70,22 +72,13 @@ class Identity:
     @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
-        document = self._document()
-        if not self.train_seed:  # so that runs from before there were any keep their ids
-            del document["train_seed"]
-        if self.lead_in is None:
-            del document["lead_in"]
-        return f"{self.setting}-s{self.seed}-{self.method}-{digest(document)}"
+        return f"{self.setting}-s{self.seed}-{self.method}-{digest(without_defaults(self))}"
 
     @cached_property
     def asked(self) -> str:
         """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
-        document = self._document()
+        document = without_defaults(self)
         return digest({key: document[key] for key in document if key not in ("source", "format")})
-
-    def _document(self) -> dict[str, Any]:
-        # Values are JSON-ready, so they need none of the deep copies that `asdict` makes.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -199,7 +192,7 @@ class RunRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the method handed over."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Name to sha256 of every other file of the run; empty in format 1."""
+    """Name to sha256 of every other file of the run."""
 
     @property
     def state(self) -> str:
@@ -233,6 +226,20 @@ class RunOutput:
     record: RunRecord
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     weights: bytes | None = None
+
+
+def without_defaults(values: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not at their default, nested ones likewise.
+
+    So a field that is added later, at its default, changes no hash of what is left.
+    """
+    left = {}
+    for each in fields(values):
+        value = getattr(values, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != default:
+            left[each.name] = without_defaults(value) if is_dataclass(value) else value
+    return left
 
 
 def digest(document: Any) -> str:

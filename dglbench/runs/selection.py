@@ -64,7 +64,7 @@ def best_record(records: Iterable[RunRecord]) -> RunRecord | None:
 def _rank(record: RunRecord) -> tuple[Any, ...]:
     identity = record.identity
     options = [(name, *_sortable(identity.options[name])) for name in sorted(identity.options)]
-    return validation_regret(record), -int(identity.protocol["epochs"]), options, record.run_id
+    return validation_regret(record), -identity.protocol.epochs, options, record.run_id
 
 
 def _sortable(value: Any) -> tuple[str, Any]:

@@ -84,7 +84,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "run_id": chosen.run_id if chosen else None,
         "options": chosen.identity.options if chosen else None,
         # A search may cut configurations short; the chosen one had this many.
-        "epochs": chosen.identity.protocol["epochs"] if chosen else None,
+        "epochs": chosen.identity.protocol.epochs if chosen else None,
         **search.budget(),
         "failed": sum(record.state != "done" for record in records),
         # Seconds measured at different concurrency cannot be added up honestly: say so.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_method, find_setting, find_task
 from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import Identity, RunOutput, RunRecord
-from dglbench.runs.store import clean_partial, damage, read_record, write_run
+from dglbench.runs.store import clean_partial, damage, read_record, run_folder, write_run
 from dglbench.task import Dataset, TaskSpec
 from dglbench.training import memory
 from dglbench.training.compatibility import check_fit
@@ -79,7 +79,7 @@ def like(folder: Path) -> RunRequest:
         settings=identity.settings,
         seed=identity.seed,
         options={name: value for name, value in identity.options.items() if name not in fixed},
-        protocol=identity.protocol,
+        protocol=asdict(identity.protocol),
         solver=identity.solver,
         threads=identity.threads,
         train_seed=identity.train_seed,
@@ -115,7 +115,7 @@ def run_to_folder(
     time_limit: float | None = None,
 ) -> RunPlace:
     """Write what `run_to_memory` makes, unless the same run is there already."""
-    folder = out / spec.run_id
+    folder = run_folder(out, spec.run_id)
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
     check_folder(out)

@@ -134,7 +134,7 @@ def test_a_configuration_that_diverges_in_the_last_rung_keeps_its_shorter_run(
 ) -> None:
     search = halved(tmp_path, lambda spec: ended(spec, 0.2, "diverged"))
     assert search.chosen is not None
-    assert search.chosen.identity.protocol["epochs"] == 3
+    assert search.chosen.identity.protocol.epochs == 3
     assert group_entry(search)["epochs"] == 3, "shown with the epochs it had"
     assert in_report(tmp_path, search) == search.chosen.run_id
 
@@ -142,7 +142,7 @@ def test_a_configuration_that_diverges_in_the_last_rung_keeps_its_shorter_run(
 def test_exact_ties_fall_alike_in_the_search_and_the_report(tmp_path: Path) -> None:
     search = halved(tmp_path, lambda spec: ended(spec, 0.2))
     assert search.chosen is not None
-    assert search.chosen.identity.protocol["epochs"] == 9, "the one that was given most"
+    assert search.chosen.identity.protocol.epochs == 9, "the one that was given most"
     assert search.chosen.identity.options["lr"] == 0.01, "then the smallest options"
     assert in_report(tmp_path, search) == search.chosen.run_id
 
@@ -160,7 +160,7 @@ def test_full_and_halving_agree_where_they_tried_the_same(tmp_path: Path) -> Non
         best = validation_regret(narrow.chosen)
         assert validation_regret(wide.chosen) <= best
         assert best == min(map(validation_regret, narrow.results.values()))
-        assert narrow.chosen.identity.protocol["epochs"] == 9, "a longer run is never worse"
+        assert narrow.chosen.identity.protocol.epochs == 9, "a longer run is never worse"
     again, _ = searched(tmp_path, "halving")
     assert again.counts == {"skipped": 14}
     budgets = [(a.budget(), b.budget()) for a, b in zip(again.searches, halving.searches)]  # noqa: B905

@@ -41,7 +41,7 @@ def test_the_warm_start_is_cut_where_it_would_take_many_minutes():
     assert warm_start_epochs(Problem.assignment(10_000, [200] * 50), 10_000, 50) == 20
     # Part of what is asked for, the same for every method, and what was given stands.
     specs = [make_spec("matching", name, warm_start_epochs=None) for name in ("spo", "dgl-5")]
-    assert [spec.identity.protocol["warm_start_epochs"] for spec in specs] == [500, 500]
+    assert [spec.identity.protocol.warm_start_epochs for spec in specs] == [500, 500]
     assert make_spec("matching", "spo", warm_start_epochs=7).protocol.warm_start_epochs == 7
 
 
@@ -142,9 +142,8 @@ def test_processes_share_a_folder_and_notice_a_flipped_byte(tmp_path):
     assert [path.read_bytes() for path in kept] == whole
 
 
-def test_float32_is_another_run_and_float64_asks_what_it_always_did():
+def test_float32_is_another_run():
     usual, single = (make_spec("matching", "dgl-1", dtype=kind) for kind in ("float64", "float32"))
-    assert "dtype" not in usual.identity.protocol
     assert usual.run_id != single.run_id
     ran = run(single)
     assert ran.record.state == "done"
