@@ -85,6 +85,8 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
                 else ""
             )
         )
+    for remark in summary.remarks if summary else ():
+        console.note(remark)
     for name, value in record.notes.items():
         console.note(f"{name.replace('_', ' ')}: {value}")
     if record.state != "done":

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dglbench.runs.protocol import Protocol
 from dglbench.task import setting_name
@@ -124,6 +124,7 @@ class Regrets:
     mse: float
     relative_regret_ci: tuple[float, float] | None = None
     """95 % bootstrap interval over instances; for test."""
+    pooled_regret_ci: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class WarmStartSummary:
     epochs: int
     val_relative_regret: float | None = None
     test_relative_regret: float | None = None
+    val_pooled_regret: float | None = None
+    test_pooled_regret: float | None = None
 
 
 @dataclass(frozen=True)
@@ -172,11 +175,36 @@ class Summary:
     """Wall seconds outside training: evaluating and logging; the shared warm start is apart."""
     peak_memory_mb: float | None = None
     """Most memory the process held during the run, the dataset and libraries included."""
+    judged_by: Literal["relative", "pooled"] = "relative"
+    """Which regret chooses epochs and configurations; the same for all runs of the data."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """By split, instances whose optimum is too near 0 for a relative regret."""
+    evaluated: Mapping[str, int] = field(default_factory=dict)
+    """By split, instances that each evaluation looked at; fewer than ``instances`` where all would
+    have taken longer than training. The selected epoch of a finished run is judged on all."""
 
     @property
     def training_solves(self) -> int:
         """Instances solved on the clock: all purposes but evaluation."""
         return sum(count for purpose, count in self.solves.items() if purpose != "evaluate")
+
+    @property
+    def remarks(self) -> list[str]:
+        """Say in sentences what is unusual about how the run was judged."""
+        said = [
+            f"{count} of {self.instances[split]} {split} instances have an optimum near 0 and "
+            "count in pooled and absolute regret only"
+            for split, count in self.excluded.items()
+            if count
+        ]
+        if self.judged_by == "pooled":
+            said.append("judged by pooled regret: too many optima are near 0 to divide by each")
+        if part := [s for s, count in self.evaluated.items() if count < self.instances[s]]:
+            numbers = " and ".join(f"{self.evaluated[s]} of {self.instances[s]} {s}" for s in part)
+            said.append(
+                f"evaluated on {numbers} instances; the first, selected and last epoch on all"
+            )
+        return said
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ REQUIRED_TABLES = ("timing", "regret", "decisions")
 _PARTIAL = ".partial-"
 _OLD = "old-"  # of a run that is being replaced
 _PART_BYTES = 1 << 20
+_PACKED = ["options.list.element"]  # a dictionary writes small integers in as few bits as they need
 _SEAL = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 
 
@@ -168,7 +169,7 @@ def _fill(partial: Path, output: RunOutput) -> None:
             table,
             partial / f"{name}.parquet",
             compression="snappy",
-            use_dictionary=False,
+            use_dictionary=_PACKED,
             write_statistics=False,
             store_schema=False,
         )

@@ -75,7 +75,7 @@ def test_true_optima_are_kept_checked_and_shared(tmp_path, monkeypatch):
     optimal = first.optimal
     (kept,) = (tmp_path / FOLDER).iterdir()
     second = judge()
-    monkeypatch.setattr(second, "_worth", lambda values: pytest.fail("solved again"))
+    monkeypatch.setattr(second, "_choose", lambda values: pytest.fail("solved again"))
     assert (second.optimal == optimal).all()
     kept.write_bytes(kept.read_bytes()[:-1] + b"\x55")
     assert (judge().optimal == optimal).all()  # what is damaged is solved again
