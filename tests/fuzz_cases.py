@@ -214,7 +214,7 @@ def _damaged_run(rng: np.random.Generator) -> Case:
             ("sweep", "--config", "sweep.toml", "--out", folder, "--plan"),
         ),
     )
-    file = pick(rng, ("run.json", "spec.json", "status.json", "*.parquet", "weights.pt"))
+    file = pick(rng, ("run.json", "*.parquet", "weights.pt"))
     spoil = spoil_json if file.endswith("json") and rng.random() < 0.7 else spoil_bytes
     state = rng.bit_generator.state
 

@@ -210,6 +210,7 @@ def _tables(
             "optimal_value": best,
             "achieved_value": best - lost,
             "regret": lost,
+            "options": [[0] * n] * tests,
         },
         schema=schemas.DECISIONS,
     )
@@ -233,6 +234,7 @@ def _regret(rng: np.random.Generator, run: Invented, elapsed: Any, factor: float
             "epoch": epoch.astype(np.int32),
             "elapsed_s": elapsed,
             "split": [split] * len(epoch),
+            "instances": [200] * len(epoch),
             "relative_regret": np.maximum(relative, 0),
             "pooled_regret": np.maximum(relative, 0) * 0.98,
             "absolute_regret": np.maximum(relative, 0) * 0.7 * n,

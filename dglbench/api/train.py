@@ -66,14 +66,14 @@ class TrainedRun:
         return self.selected.test.relative_regret
 
     def predictor(self) -> nn.Module:
-        """Return the predictor with the weights of the selected epoch."""
+        """Return the predictor with the weights of the selected epoch, in evaluation mode."""
         import torch
 
         if self.weights is None:
             raise RunError(f"run {self.record.run_id} {self.state} before it had weights to keep.")
         predictor = fresh_predictor(find_task(self.dataset.spec.task), self.dataset)
         predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
-        return predictor
+        return predictor.eval()
 
 
 def train(
@@ -161,7 +161,7 @@ def _in_memory(output: RunOutput, dataset: Dataset) -> TrainedRun:
 
 def _from_folder(folder: Path, dataset: Dataset) -> TrainedRun:
     tables = {
-        name: read_tables(name, [folder]).rows
+        name: read_tables(name, [folder], lists=True).rows
         for name in TABLES
         if (folder / f"{name}.parquet").is_file()
     }

@@ -75,7 +75,7 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         right=PURPOSES,
     )
     if summary and summary.outside_s is not None:
-        every = identity.protocol.get("evaluate_every", 1)
+        every = identity.protocol.evaluate_every or 1
         console.note(
             f"outside training: {summary.outside_s:.2f} s of {record.status.wall_s:.2f} s, judged "
             f"every {every} epochs"
@@ -85,6 +85,8 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
                 else ""
             )
         )
+    for remark in summary.remarks if summary else ():
+        console.note(remark)
     for name, value in record.notes.items():
         console.note(f"{name.replace('_', ' ')}: {value}")
     if record.state != "done":

@@ -204,7 +204,7 @@ def _unit_table(title: str, searches: list[GroupSearch]) -> None:
                 _regret(figures["test_regret"]),
                 f"{summary.train_s:.2f}" if summary else "",
                 f"{summary.training_solves:,}" if summary else "",
-                chosen.identity.protocol["epochs"] if chosen else "",
+                chosen.identity.protocol.epochs if chosen else "",
                 budget["configurations"],
             ]
         )

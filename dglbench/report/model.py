@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,7 +101,7 @@ class Run:
     @property
     def protocol(self) -> Mapping[str, Any]:
         """How the run was trained and watched."""
-        return self.identity.protocol
+        return asdict(self.identity.protocol)
 
     @property
     def state(self) -> str:

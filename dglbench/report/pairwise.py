@@ -32,7 +32,7 @@ from dglbench.statistics import (
     Numbers,
     percentile_interval,
     percentile_intervals,
-    resampling_weights,
+    resampled_means,
 )
 
 __all__ = ["Difference", "Pairs", "pairwise", "simultaneous"]
@@ -70,7 +70,7 @@ class Pairs:
             if not (judged_on[:-1] < judged_on[1:]).all():
                 order = judged_on.argsort(kind="stable")
                 judged_on, relative = judged_on[order], relative[order]
-            resampled = resampling_weights(len(relative)) @ relative
+            resampled = resampled_means(relative)
             self._means[run_id] = (
                 judged_on.tobytes(), float(relative.mean()), resampled, len(relative),
             )  # fmt: skip

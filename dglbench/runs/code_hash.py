@@ -2,28 +2,27 @@
 
 A class brings its own module, the modules of its parents, and whatever these
 import, at the top or inside functions, from packages that the closure already
-belongs to: dglbench's own and the plugin's. Other libraries are told apart by
-their versions instead (`dglbench.runs.provenance`).
+belongs to: dglbench's own and the plugin's. Other libraries count by their versions
+instead (`dglbench.runs.provenance`).
+
+Files are parsed with `ast`, which CPython 3.11 allows in one thread at a time ("AST
+constructor recursion depth mismatch"). Importing torch parses too: a process that imports it in
+another thread waits for that thread first, as Dask workers do
+(`dglbench.sweep.executors.dask_job`).
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import hashlib
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from dglbench.runs.provenance import LIBRARIES
 
-__all__ = ["closure", "one_parser", "source_hash"]
-
-one_parser = threading.RLock()
-"""Held by who parses, or imports what parses as torch does: CPython 3.11 mistakes two threads that
-parse at once for an error of its own ("AST constructor recursion depth mismatch")."""
+__all__ = ["closure", "source_hash"]
 
 _OURS = ("dglbench", "dglbench_tasks")
 # They offer names, and compute nothing: following them would tie every run to every module.
@@ -74,7 +73,7 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
     """Return every module that a module may import, and every name that may be one."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: dict[str, None] = {}
-    for node in _executed(_parsed(path)):
+    for node in _executed(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found |= dict.fromkeys(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -82,15 +81,6 @@ def _imports(name: str, path: Path) -> tuple[str, ...]:
             found |= {base: None, **{f"{base}.{alias.name}": None for alias in node.names}}
             found |= dict.fromkeys(_behind_door(base, alias.name) for alias in node.names)
     return tuple(name for name in found if name)
-
-
-def _parsed(path: Path) -> ast.AST:
-    """Parse a file; again if a thread that does not know of the lock was parsing too."""
-    with one_parser:
-        for _ in range(9):
-            with contextlib.suppress(SystemError):
-                return ast.parse(path.read_bytes())
-        return ast.parse(path.read_bytes())
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

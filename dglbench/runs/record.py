@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from dglbench.runs.protocol import Protocol
 from dglbench.task import setting_name
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ __all__ = [
     "Summary",
     "WarmStartSummary",
     "digest",
+    "without_defaults",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 FINAL_STATES = ("done", "failed", "timeout", "interrupted", "diverged")
 
@@ -50,14 +52,14 @@ class Identity:
     solver: str
     dual_rule: str
     """The rule by which duals were taken where there are several: the method's or the solver's."""
-    protocol: Mapping[str, Any]
+    protocol: Protocol
     source: str
     """Hash of the code that computes the run."""
     threads: int = 1
     data_digest: str | None = None
     """Content hash of the data; None for bundled generators, which settings and seed decide."""
     train_seed: int = 0
-    """Which initial weights and batches; 0 is what runs had before it could be chosen."""
+    """Which initial weights and batches."""
     lead_in: Mapping[str, Any] | None = None
     """Method, epochs and options of what was trained first; None without a lead-in."""
     format: int = FORMAT_VERSION
@@ -70,22 +72,13 @@ class Identity:
     @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
-        document = self._document()
-        if not self.train_seed:  # so that runs from before there were any keep their ids
-            del document["train_seed"]
-        if self.lead_in is None:
-            del document["lead_in"]
-        return f"{self.setting}-s{self.seed}-{self.method}-{digest(document)}"
+        return f"{self.setting}-s{self.seed}-{self.method}-{digest(without_defaults(self))}"
 
     @cached_property
     def asked(self) -> str:
         """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
-        document = self._document()
+        document = without_defaults(self)
         return digest({key: document[key] for key in document if key not in ("source", "format")})
-
-    def _document(self) -> dict[str, Any]:
-        # Values are JSON-ready, so they need none of the deep copies that `asdict` makes.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -131,6 +124,7 @@ class Regrets:
     mse: float
     relative_regret_ci: tuple[float, float] | None = None
     """95 % bootstrap interval over instances; for test."""
+    pooled_regret_ci: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +147,8 @@ class WarmStartSummary:
     epochs: int
     val_relative_regret: float | None = None
     test_relative_regret: float | None = None
+    val_pooled_regret: float | None = None
+    test_pooled_regret: float | None = None
 
 
 @dataclass(frozen=True)
@@ -179,11 +175,36 @@ class Summary:
     """Wall seconds outside training: evaluating and logging; the shared warm start is apart."""
     peak_memory_mb: float | None = None
     """Most memory the process held during the run, the dataset and libraries included."""
+    judged_by: Literal["relative", "pooled"] = "relative"
+    """Which regret chooses epochs and configurations; the same for all runs of the data."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """By split, instances whose optimum is too near 0 for a relative regret."""
+    evaluated: Mapping[str, int] = field(default_factory=dict)
+    """By split, instances that each evaluation looked at; fewer than ``instances`` where all would
+    have taken longer than training. The selected epoch of a finished run is judged on all."""
 
     @property
     def training_solves(self) -> int:
         """Instances solved on the clock: all purposes but evaluation."""
         return sum(count for purpose, count in self.solves.items() if purpose != "evaluate")
+
+    @property
+    def remarks(self) -> list[str]:
+        """Say in sentences what is unusual about how the run was judged."""
+        said = [
+            f"{count} of {self.instances[split]} {split} instances have an optimum near 0 and "
+            "count in pooled and absolute regret only"
+            for split, count in self.excluded.items()
+            if count
+        ]
+        if self.judged_by == "pooled":
+            said.append("judged by pooled regret: too many optima are near 0 to divide by each")
+        if part := [s for s, count in self.evaluated.items() if count < self.instances[s]]:
+            numbers = " and ".join(f"{self.evaluated[s]} of {self.instances[s]} {s}" for s in part)
+            said.append(
+                f"evaluated on {numbers} instances; the first, selected and last epoch on all"
+            )
+        return said
 
 
 @dataclass(frozen=True)
@@ -199,7 +220,7 @@ class RunRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the method handed over."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Name to sha256 of every other file of the run; empty in format 1."""
+    """Name to sha256 of every other file of the run."""
 
     @property
     def state(self) -> str:
@@ -233,6 +254,20 @@ class RunOutput:
     record: RunRecord
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     weights: bytes | None = None
+
+
+def without_defaults(values: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not at their default, nested ones likewise.
+
+    So a field that is added later, at its default, changes no hash of what is left.
+    """
+    left = {}
+    for each in fields(values):
+        value = getattr(values, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != default:
+            left[each.name] = without_defaults(value) if is_dataclass(value) else value
+    return left
 
 
 def digest(document: Any) -> str:

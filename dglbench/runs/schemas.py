@@ -55,7 +55,12 @@ REGRET = _schema(
     ("epoch", pa.int32(), "after this many epochs"),
     ("elapsed_s", pa.float64(), "training seconds spent by then, set-up included"),
     ("split", pa.string(), "val or test"),
-    ("relative_regret", pa.float64(), "mean over instances of regret / |f*|"),
+    ("instances", pa.int32(), "how many instances of the split were judged"),
+    (
+        "relative_regret",
+        pa.float64(),
+        "mean of regret / |f*| over instances whose optimum is not near 0",
+    ),
     ("pooled_regret", pa.float64(), "sum of regrets over sum of |f*|"),
     ("absolute_regret", pa.float64(), "mean over instances of the regret, in label units"),
     ("mse", pa.float64(), "mean squared error over predicted options, in label units"),
@@ -66,6 +71,7 @@ DECISIONS = _schema(
     ("optimal_value", pa.float64(), "f*, the true value of the best decision"),
     ("achieved_value", pa.float64(), "f, the true value of the decision taken"),
     ("regret", pa.float64(), "f* - f, or f - f* where the task minimises"),
+    ("options", pa.list_(pa.uint32()), "which option was taken in each group, counted from 0"),
 )
 
 DUALS = _schema(
@@ -133,16 +139,18 @@ OWN_PHASES = _schema(
 TABLES = {
     "timing": TIMING,
     "regret": REGRET,
+    "full_regret": REGRET,
     "decisions": DECISIONS,
     "duals": DUALS,
     "bound": BOUND,
     "theorem2": THEOREM2,
     "phases": OWN_PHASES,
 }
-"""File stem to schema; the last four are there only if the method has something to log."""
+"""File stem to schema. The last four are written only if the method has something to log,
+``full_regret`` only if ``regret`` is of a subset."""
 
 DIAGNOSTICS = ("duals", "bound", "theorem2")
 """The tables that `Method.diagnostics` returns rows for."""
 
 SELECTED = ("theorem2",)
-"""Those of them with a row an instance, kept of the selected epoch only."""
+"""Those of them with one row per instance, kept of the selected epoch only."""

@@ -21,12 +21,28 @@ from dglbench.runs.record import RunRecord
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MEASURE", "best_record", "improves", "improving", "ranked", "validation_regret"]
+__all__ = [
+    "MEASURE",
+    "MEASURES",
+    "best_record",
+    "improves",
+    "improving",
+    "measure",
+    "ranked",
+    "validation_regret",
+]
 
 
 MEASURE = "relative_regret"
-"""The figure of a split, validation, that is compared: a column of the regret log, and a field of
-`Regrets`."""
+"""The figure that is compared where a record does not say otherwise."""
+MEASURES = {"relative": MEASURE, "pooled": "pooled_regret"}
+"""By `Summary.judged_by`: the figure of the validation split that is compared, a column of the
+regret log and a field of `Regrets`."""
+
+
+def measure(record: RunRecord) -> str:
+    """Return the figure that a run is judged by."""
+    return MEASURES[record.summary.judged_by] if record.summary else MEASURE
 
 
 def improves(regret: float, best: float | None) -> bool:
@@ -47,7 +63,7 @@ def validation_regret(record: RunRecord) -> float:
     """Return the figure all choices are made by; infinite if the run has no result."""
     if record.state != "done" or record.selected is None:
         return math.inf
-    regret: float = getattr(record.selected.val, MEASURE)
+    regret: float = getattr(record.selected.val, measure(record))
     return regret if math.isfinite(regret) else math.inf
 
 
@@ -64,7 +80,7 @@ def best_record(records: Iterable[RunRecord]) -> RunRecord | None:
 def _rank(record: RunRecord) -> tuple[Any, ...]:
     identity = record.identity
     options = [(name, *_sortable(identity.options[name])) for name in sorted(identity.options)]
-    return validation_regret(record), -int(identity.protocol["epochs"]), options, record.run_id
+    return validation_regret(record), -identity.protocol.epochs, options, record.run_id
 
 
 def _sortable(value: Any) -> tuple[str, Any]:

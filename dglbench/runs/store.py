@@ -22,7 +22,6 @@ from typing import Any
 
 from dglbench import atomic
 from dglbench.errors import NewerFormatError, RunError
-from dglbench.runs import format1
 from dglbench.runs.record import FORMAT_VERSION, RunOutput, RunRecord
 
 __all__ = [
@@ -31,6 +30,7 @@ __all__ = [
     "damage",
     "is_run",
     "read_record",
+    "run_folder",
     "run_folders",
     "write_run",
 ]
@@ -41,22 +41,41 @@ REQUIRED_TABLES = ("timing", "regret", "decisions")
 """What every finished run has; the others depend on the method."""
 
 _PARTIAL = ".partial-"
+_OLD = "old-"  # of a run that is being replaced
 _PART_BYTES = 1 << 20
+_PACKED = ["options.list.element"]  # a dictionary writes small integers in as few bits as they need
 _SEAL = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 
 
+def run_folder(out: Path, run_id: str) -> Path:
+    """Return where a run belongs; a name that would lead out of ``out`` is refused."""
+    if Path(run_id).name != run_id or run_id.startswith(".") or "\0" in run_id:
+        raise RunError(
+            f"the run name {run_id!r} is not the name of a folder inside {out}; names of tasks, "
+            "methods and data must not contain '/' or start with '.'."
+        )
+    return out / run_id
+
+
 def write_run(output: RunOutput, out: Path, *, replace: bool = False) -> Path:
-    """Write a run's folder whole; if another process wrote it first, keep theirs."""
+    """Write a run's folder whole; if another process wrote it first, keep theirs.
+
+    With ``replace``, the run that was there before is moved aside and deleted only once the new
+    one has its name: whenever the process is killed, one of them is left (`clean_partial` moves
+    the old one back).
+    """
     run_id = output.record.run_id
-    target = out / run_id
-    partial = out / f"{_PARTIAL}{atomic.owner_mark()}_{run_id}"
+    target = run_folder(out, run_id)
+    mark = f"{_PARTIAL}{atomic.owner_mark()}"
+    partial, aside = out / f"{mark}_{run_id}", out / f"{mark}_{_OLD}{run_id}"
     try:
         _fill(partial, output)
         for file in partial.iterdir():
             atomic.flush(file)
         atomic.flush(partial)  # its entries, before the folder gets its name
         if replace and target.exists():
-            shutil.rmtree(_set_aside(target))
+            os.utime(target)  # so that no other process takes it for abandoned meanwhile
+            target.rename(aside)
         partial.rename(target)
         atomic.flush(out)
     except OSError as error:
@@ -67,19 +86,16 @@ def write_run(output: RunOutput, out: Path, *, replace: bool = False) -> Path:
             f"run {run_id} could not be written to {out}: {error.strerror or error}; "
             "free some space or choose another --out, then run the same command again."
         ) from error
-    except BaseException:
+    finally:
         shutil.rmtree(partial, ignore_errors=True)
-        raise
+        _put_back(aside, target)
     return target
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Read a run's record, of this format or an older one, or say in a sentence why not."""
+    """Read a run's record, or raise a `RunError` that says in one sentence why not."""
     try:
-        try:
-            document = _sealed_document(folder)
-        except FileNotFoundError:
-            document = format1.read_document(folder)
+        document = _sealed_document(folder)
         version = int(document["identity"]["format"])
         if version > FORMAT_VERSION:
             raise NewerFormatError(
@@ -95,8 +111,7 @@ def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | No
     """Say which file of a run is missing or not as it was written, None if all are whole.
 
     With ``weights=False`` the weights may be left out, as in results that are published: they are
-    most of a run's size and nothing in a report. Format 1 kept no checksums: of its tables only the
-    ends can be looked at.
+    most of a run's size and no part of a report.
     """
     found = {entry.name for entry in os.scandir(folder)}
     if record.state == "done":
@@ -112,27 +127,26 @@ def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | No
             if _sha256(f"{folder}/{name}") == checksum:
                 continue
         return f"its {name} is damaged: it is not what the run wrote"
-    if not record.files:
-        for name in sorted(found):
-            if name.endswith(".parquet") and not _whole_parquet(folder / name):
-                return f"its {name} is cut short"
     return None
 
 
 def clean_partial(out: Path) -> None:
-    """Remove what processes that no longer run left half-written."""
+    """Remove what killed processes left half-written, and move back what they were replacing."""
     for path in out.glob(f"{_PARTIAL}*"):
-        mark = re.match(rf"{re.escape(_PARTIAL)}(.+?-\d+)_", path.name)
+        mark = re.match(rf"{re.escape(_PARTIAL)}(.+?-\d+)_({_OLD})?(.+)", path.name)
         if mark and atomic.abandoned(path, mark[1]):
-            shutil.rmtree(path, ignore_errors=True)
+            if mark[2]:
+                _put_back(path, out / mark[3])
+            else:
+                shutil.rmtree(path, ignore_errors=True)
     atomic.clean(out)
     atomic.clean(out / "warm-starts")
     atomic.clean(out / "evaluation")
 
 
 def is_run(folder: Path) -> bool:
-    """Say whether a folder is a run by its look, whole or not."""
-    names = (RECORD, format1.SPEC, format1.STATUS)
+    """Say whether a folder holds a run, whole or not: its record or a table that every run has."""
+    names = (RECORD, *(f"{name}.parquet" for name in REQUIRED_TABLES))
     return any((folder / name).is_file() for name in names)
 
 
@@ -150,12 +164,12 @@ def _fill(partial: Path, output: RunOutput) -> None:
 
     partial.mkdir(parents=True)
     for name, table in output.tables.items():
-        # Thousands of small files: what a footer tells twice costs more than the rows do.
+        # Thousands of small files: what a footer repeats would take more space than the rows.
         pq.write_table(
             table,
             partial / f"{name}.parquet",
             compression="snappy",
-            use_dictionary=False,
+            use_dictionary=_PACKED,
             write_statistics=False,
             store_schema=False,
         )
@@ -174,18 +188,22 @@ def _sealed(document: Mapping[str, Any]) -> bytes:
 
 
 def _sealed_document(folder: Path) -> Any:
-    content = (folder / RECORD).read_bytes()
+    try:
+        content = (folder / RECORD).read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(f"it has no {RECORD}") from error
     seal = _SEAL.match(content)
     if seal is None or hashlib.sha256(content[seal.end() :]).hexdigest().encode() != seal[1]:
         raise ValueError(f"its {RECORD} is damaged: it is not what the run wrote")
     return json.loads(content)
 
 
-def _set_aside(target: Path) -> Path:
-    """Move a run out of the way under a name that no reader takes for a run."""
-    aside = target.with_name(f"{_PARTIAL}{atomic.owner_mark()}_old-{target.name}")
-    target.rename(aside)
-    return aside
+def _put_back(aside: Path, target: Path) -> None:
+    """Give a run that was moved aside its name back, or delete it if another one has the name."""
+    if aside.is_dir():
+        with contextlib.suppress(OSError):  # ENOTEMPTY: the new run is in place
+            aside.rename(target)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _sha256(path: Path | str) -> str:
@@ -200,20 +218,6 @@ def _sha256(path: Path | str) -> str:
     finally:
         os.close(handle)
     return digest.hexdigest()
-
-
-def _whole_parquet(path: Path) -> bool:
-    """Check the magic bytes and that the footer fits: a truncated file fails one of them."""
-    try:
-        with path.open("rb") as file:
-            if file.read(4) != b"PAR1":
-                return False
-            size = file.seek(0, 2)
-            file.seek(max(size - 8, 0))
-            tail = file.read(8)
-    except OSError:
-        return False
-    return tail[4:] == b"PAR1" and int.from_bytes(tail[:4], "little") + 12 <= size
 
 
 def _brief(error: Exception) -> str:

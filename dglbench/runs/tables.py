@@ -30,21 +30,24 @@ class Tables(NamedTuple):
     problems: dict[Path, str]
 
 
-def read_tables(name: str, folders: Iterable[Path]) -> Tables:
-    """Read a table of each run; a run that has none leaves no rows."""
+def read_tables(name: str, folders: Iterable[Path], *, lists: bool = False) -> Tables:
+    """Read a table of each run; a run that has none leaves no rows.
+
+    Columns of lists are most of a table's size, and read only if ``lists`` asks for them.
+    """
     asked = (f"{folder}/{name}.parquet" for folder in folders)
     paths = [path for path in asked if os.path.isfile(path)]  # noqa: PTH113 - thousands
     if not paths:
-        return Tables(_empty(name), {}, {})
+        return Tables(_empty(name, lists), {}, {})
     try:
-        return _scan(name, paths)
+        return _scan(name, paths, lists)
     except (pl.exceptions.PolarsError, OSError):
         pass  # one of them is bad: read one by one to find out which, and why
-    frames, problems = [_empty(name)], {}
+    frames, problems = [_empty(name, lists)], {}
     counts: dict[str, int] = {}
     for path in paths:
         try:
-            found = _scan(name, [path])
+            found = _scan(name, [path], lists)
         except (pl.exceptions.PolarsError, OSError) as error:
             reason = str(error).strip().partition("\n")[0][:160]
             problems[Path(path).parent] = f"its {name}.parquet cannot be read ({reason})"
@@ -54,36 +57,41 @@ def read_tables(name: str, folders: Iterable[Path]) -> Tables:
     return Tables(pl.concat(frames), counts, problems)
 
 
-def _scan(name: str, paths: list[str]) -> Tables:
+def _scan(name: str, paths: list[str], lists: bool) -> Tables:
     scan: Any = pl.scan_parquet  # its signature grows faster than its stubs
     frame = scan(
         paths,
-        schema=_schema(name),
+        schema=_schema(name, lists),
         include_file_paths="path",
         missing_columns="insert",
         extra_columns="ignore",
         glob=False,
     )
-    rows: pl.DataFrame = frame.select("path", *_schema(name)).collect()
-    # Names are handled once a run, not once a row: a folder may hold millions of rows.
+    rows: pl.DataFrame = frame.select("path", *_schema(name, lists)).collect()
+    # Names are handled once per run, not once per row: a folder may hold millions of rows.
     blocks = rows["path"].rle().struct.unnest()
     folders = blocks["value"].str.strip_suffix(f"/{name}.parquet")
     return Tables(rows.drop("path"), dict(zip(folders, blocks["len"], strict=True)), {})
 
 
-def _empty(name: str) -> pl.DataFrame:
-    return pl.DataFrame(schema=_schema(name))
+def _empty(name: str, lists: bool) -> pl.DataFrame:
+    return pl.DataFrame(schema=_schema(name, lists))
 
 
-# Polars would tell as well, from an empty frame, but imports pandas for it.
+# Polars could convert an empty frame, but imports pandas for it.
 _TYPES = {
     pa.int32(): pl.Int32,
     pa.int64(): pl.Int64,
     pa.float64(): pl.Float64,
     pa.string(): pl.String,
+    pa.list_(pa.uint32()): pl.List(pl.UInt32),
 }
 
 
 @cache
-def _schema(name: str) -> dict[str, Any]:
-    return {column.name: _TYPES[column.type] for column in TABLES[name]}
+def _schema(name: str, lists: bool) -> dict[str, Any]:
+    return {
+        column.name: _TYPES[column.type]
+        for column in TABLES[name]
+        if lists or not pa.types.is_list(column.type)
+    }

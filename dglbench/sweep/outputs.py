@@ -83,7 +83,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "solver": group.solver,
         "run_id": chosen.run_id if chosen else None,
         "options": chosen.identity.options if chosen else None,
-        "epochs": chosen.identity.protocol["epochs"] if chosen else None,
+        "epochs": chosen.identity.protocol.epochs if chosen else None,
         **search.budget(),
         "failed": sum(record.state != "done" for record in records),
         # Seconds measured at different concurrency cannot be added up honestly: say so.

@@ -1,28 +1,32 @@
-"""How often a run is judged and how long its start is trained: from the sizes alone.
+"""How often a run is evaluated and how long its start is trained: from the sizes alone.
 
-Judging is off the clock, and still someone's time. By default the evaluations of a run are
-meant to take no more than half of the training seconds of the cheapest method (a third of
-the run's wall time), or 2 s. What a solve and a step cost is reckoned, never measured, so
-that every method, machine and moment gets the same rhythm:
+Evaluation is not timed, but it still costs wall time. By default the evaluations of a run are
+to take no more than half of the training seconds of the cheapest method (a third of the run's
+wall time), or 2 s. What a solve and a step cost is estimated, never measured, so that every
+method, machine and moment gets the same answer:
 
-    step       2 µs + 0.02 µs · GS                  forward and backward pass, an instance
+    step       2 µs + 0.02 µs · GS                  forward and backward pass, per instance
     decide     2 µs + 0.1 µs · GS                   paths, top-k, knapsacks of one row
                5 µs + 0.02 µs · GS · log2(GS)       other problems with integer vertices, up to
-                                                    G·S³ = 100,000: a whole batch is solved in step
+                                                    G·S³ = 100,000: solved as one batch
                5 µs + 0.7 µs · G + 0.2 µs · GS      beyond: min-cost flow, one by one
                65 µs · (GS + 100)                   integer programs
     relax      as decide; 1.6 µs · (GS + M + 50) for integer programs
 
 G groups of S options, M rows. An evaluation decides for validation and test, relaxes
 training instances (the table ``duals``) and prices validation instances (``bound``); of
-either at most as many as are reckoned to take a quarter of a second.
+each at most as many as are estimated to take a quarter of a second.
 
-The true optima and the regret of the start are not reckoned: the first run of a folder pays for
-them, and those that start from the same weights share them. The last epoch is judged in any
-case, so few epochs on many large instances may still take less time than judging them.
+A run is evaluated at least ten times (every epoch if it has fewer than ten). Where that exceeds
+the budget, evaluations look at a fixed subset of 50 instances per split; the first, the selected
+and the last epoch are also judged on all.
 
-The warm start is shared, and still nobody waits an hour for it: it has at most 500 epochs, and
-no more than are reckoned to take two minutes, but always 20.
+The estimate leaves out the true optima and the regret of the start: the first run of a folder
+pays for them, and runs that start from the same weights share them. Runs of few epochs on many
+large instances may therefore still spend more time on evaluation than on training.
+
+The warm start has at most 500 epochs, and no more than are estimated to take two minutes, but
+at least 20.
 """
 
 from __future__ import annotations
@@ -35,22 +39,28 @@ from dglbench.task import Dataset
 from dglbench.training.spec import Protocol
 
 __all__ = [
+    "SUBSET",
     "decide_s",
     "diagnosed_instances",
+    "evaluates_all",
     "evaluation_period",
     "warm_start_epochs",
     "with_rhythm",
 ]
 
+SUBSET = 50
+"""Instances per split that an evaluation looks at where all would exceed the budget."""
+
 _ALLOWED_S = 2.0
-_DIAGNOSED_S = 0.25  # of each of two tables: little beside the decisions it stands next to
+_FEWEST_EVALUATIONS = 10
+_DIAGNOSED_S = 0.25  # for each of two tables: little beside the decisions
 _WARM_START_S = 120.0
 _FEWEST_EPOCHS, _MOST_EPOCHS = 20, 500
 _SOLVED_IN_STEP = 100_000  # G · S³, as in `dglbench.solvers.batched_matching`
 
 
 def with_rhythm(protocol: Protocol, dataset: Dataset) -> Protocol:
-    """Fill in how often to evaluate and how long to train the start, where that was left open."""
+    """Fill in how often to evaluate and how long to train the start, where that is open."""
     if not protocol.is_open:
         return protocol
     problem = dataset.problem
@@ -70,21 +80,37 @@ def warm_start_epochs(problem: Problem, train: int, val: int) -> int:
 
 
 def evaluation_period(problem: Problem, train: int, val: int, test: int, epochs: int) -> int:
-    """Return the epochs between evaluations; the last epoch is evaluated whatever this is."""
+    """Return the epochs between evaluations: as few as fit the budget, ten evaluations at least."""
+    within_budget = math.ceil(epochs / _affordable(problem, train, val, test, epochs))
+    return min(max(within_budget, 1), max(epochs // _FEWEST_EVALUATIONS, 1))
+
+
+def evaluates_all(dataset: Dataset, protocol: Protocol) -> bool:
+    """Say whether every evaluation looks at all instances, or most of them at `SUBSET` per split.
+
+    So it does where the budget allows as many evaluations as the protocol asks for.
+    """
+    train, val, test = (len(dataset.rows(split)) for split in ("train", "val", "test"))
+    affordable = _affordable(dataset.problem, train, val, test, protocol.epochs)
+    asked = protocol.epochs / (protocol.evaluate_every or 1)
+    return max(val, test) <= SUBSET or asked <= affordable
+
+
+def _affordable(problem: Problem, train: int, val: int, test: int, epochs: int) -> float:
+    """Return how many evaluations on all instances the budget allows."""
     most = diagnosed_instances(problem)
     diagnosed = min(train, most) + min(val, most)
     cost = (val + test) * decide_s(problem) + diagnosed * _relax_s(problem)
-    budget = max(_ALLOWED_S, epochs * train * _step_s(problem) / 2)
-    return min(max(math.ceil(epochs * cost / budget), 1), epochs)
+    return max(_ALLOWED_S, epochs * train * _step_s(problem) / 2) / cost
 
 
 def diagnosed_instances(problem: Problem) -> int:
-    """Return how many instances of a split the diagnostics look at, the first ones."""
+    """Return how many instances of a split, the first ones, the diagnostics look at."""
     return max(int(_DIAGNOSED_S / _relax_s(problem)), 1)
 
 
 def decide_s(problem: Problem) -> float:
-    """Reckon the seconds of one exact decision."""
+    """Estimate the seconds of one exact decision."""
     if problem.is_path or problem.is_top_k or problem.is_knapsack:
         return 2e-6 + 1e-7 * problem.size
     if problem.is_integral and problem.size * problem.options**2 > _SOLVED_IN_STEP:

@@ -1,31 +1,38 @@
-"""How good decisions are: regret against the true optimum, off the clock."""
+"""How good decisions are: their regret against the true optimum; evaluation is not timed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from dglbench.data.loading import load_dataset
 from dglbench.errors import SolverError
 from dglbench.plugins import find_task
 from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers import Solver, evaluation_solver
-from dglbench.statistics import SMALLEST_VALUE
+from dglbench.statistics import MOST_EXCLUDED, SMALLEST_VALUE, has_relative_regret
+from dglbench.streams import stream
 from dglbench.task import Dataset, Task, TaskSpec
-from dglbench.training.cost_model import decide_s
+from dglbench.training.cost_model import SUBSET, decide_s
+from dglbench.training.predictor import evaluating
 from dglbench.training.shared_answers import SharedAnswers
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["Evaluation", "Evaluator", "SplitEvaluator"]
+__all__ = ["Evaluation", "Evaluator", "Loaded", "SplitEvaluator", "load_data"]
+
+Rows = np.ndarray[Any, np.dtype[np.intp]]
+Choices = npt.NDArray[np.unsignedinteger[Any]]
 
 # Sums over groups are right to about 1e-13 of the sum of their terms' sizes; far from a wrong
 # decision, which costs some term.
@@ -33,7 +40,7 @@ _ROUNDING = 1e-9
 
 
 class Evaluation(NamedTuple):
-    """The decisions' worth on one split."""
+    """What the decisions on one split are worth."""
 
     optimal: Array
     """(K,): f*, the true value of the best decision, in the task's own sense and unit."""
@@ -43,6 +50,10 @@ class Evaluation(NamedTuple):
     """Mean squared error of what is predicted, in label units."""
     minimised: bool = False
     """Whether the task minimises, so that f ≥ f*."""
+    divided: Mask | None = None
+    """(K,): the instances that have a relative regret; None for all."""
+    choices: Choices | None = None
+    """(K, G): the option taken in each group."""
 
     @property
     def regret(self) -> Array:
@@ -54,14 +65,16 @@ class Evaluation(NamedTuple):
 
     @property
     def relative(self) -> Array:
-        """(K,): regret over |f*|."""
-        return self.regret / np.maximum(np.abs(self.optimal), SMALLEST_VALUE)
+        """Regret over |f*|, of the instances that have one."""
+        rows = slice(None) if self.divided is None else self.divided
+        return self.regret[rows] / np.abs(self.optimal[rows])
 
     def metrics(self) -> dict[str, Any]:
-        """Return the four figures that are logged."""
+        """Return the four figures that are logged; a mean over no instance is NaN."""
         size = max(float(np.abs(self.optimal).sum()), SMALLEST_VALUE)
+        relative = self.relative
         return {
-            "relative_regret": float(self.relative.mean()),
+            "relative_regret": float(relative.mean()) if relative.size else math.nan,
             "pooled_regret": float(self.regret.sum() / size),
             "absolute_regret": float(self.regret.mean()),
             "mse": self.mse,
@@ -70,9 +83,9 @@ class Evaluation(NamedTuple):
 
 @dataclass
 class SplitEvaluator:
-    """Judges predictors on one split."""
+    """Judges predictors on one split, or on some instances of it."""
 
-    instances: np.ndarray[Any, np.dtype[np.intp]]
+    instances: Rows
     features: torch.Tensor
     labels: Array
     """(K, …): parameters, as the dataset holds them."""
@@ -82,6 +95,8 @@ class SplitEvaluator:
     name: str = ""
     shared: SharedAnswers | None = None
     """Where what all runs of the dataset need is kept, if anywhere."""
+    whole: SplitEvaluator | None = None
+    """The evaluator of the whole split, where this is one of some instances."""
 
     @cached_property
     def values(self) -> Array:
@@ -91,25 +106,65 @@ class SplitEvaluator:
     @cached_property
     def optimal(self) -> Array:
         """True value of the best decision, solved once."""
-        return self.once("optimal", lambda: self._worth(self.values))
+        solved: Array = self.once("optimal", lambda: self._worth(self._choose(self.values)))
+        return solved
 
-    def once(self, what: str, solve: Callable[[], Array]) -> Array:
+    @cached_property
+    def divided(self) -> Mask:
+        """(K,): the instances that have a relative regret, by the optima alone."""
+        return has_relative_regret(self.optimal)
+
+    @property
+    def excluded(self) -> int:
+        """How many instances have an optimum too near 0 for a relative regret."""
+        return int((~self.divided).sum())
+
+    def part(self, rows: Rows) -> SplitEvaluator:
+        """Return the evaluator of these rows of the split; the split's optima stay its own."""
+        part = SplitEvaluator(
+            self.instances[rows],
+            self.features[rows],
+            self.labels[rows],
+            self.solver,
+            self.problem,
+            f"{self.name}-{len(rows)}",
+            whole=self,
+        )
+        part.optimal, part.divided = self.optimal[rows], self.divided[rows]
+        return part
+
+    def once(self, what: str, solve: Callable[[], Any]) -> Any:
         """Solve what does not depend on the run, or take what an earlier run solved."""
-        if self.shared is None:
+        shared = (self.whole or self).shared
+        if shared is None:
             return solve()
-        reckoned = len(self.instances) * decide_s(self.problem)
-        return self.shared.get(f"{what}-{self.name}", reckoned, solve)
+        estimated_s = len(self.instances) * decide_s(self.problem)
+        return shared.get(f"{what}-{self.name}", estimated_s, solve)
+
+    def label_duals(self, scale: float, count: int) -> Array:
+        """(count, M): optimal duals of the first labels over ``scale``, solved once."""
+        known: Array | None = self._label_duals.get(count)
+        if known is None:
+            known = self._label_duals[count] = self.once(
+                f"label-duals-{count}",
+                lambda: self.solver.duals(self.values[:count] / scale, self.instances[:count]),
+            )
+        return known
+
+    @cached_property
+    def _label_duals(self) -> dict[int, Array]:
+        return {}
 
     @cached_property
     def _counted(self) -> Mask:
         return self.problem.take(self.instances).counted
 
     def predict(self, predictor: nn.Module) -> Array:
-        """Return the predictions for the split, in label units."""
+        """Return the predictions for the split, in label units and in evaluation mode."""
         import torch
 
         kind = next((weight.dtype for weight in predictor.parameters()), self.features.dtype)
-        with torch.no_grad():
+        with evaluating(predictor):
             predicted = predictor(self.features.to(kind)).to(torch.float64)
         return predicted.numpy()  # type: ignore[no-any-return]
 
@@ -119,25 +174,39 @@ class SplitEvaluator:
         ``start`` names predictions that other runs have too: those of a shared warm start.
         """
 
-        def worth() -> Array:
-            return self._worth(self.problem.values(predictions))
+        def choose() -> Choices:
+            return self._choose(self.problem.values(predictions))
 
-        achieved = worth() if start is None else self.once(start, worth)
-        minimised = self.problem.sense == "minimise"
+        choices = choose() if start is None else self.once(start, choose)
         error = predictions - self.labels
         shared = self._counted.ndim < error.ndim
         if shared and self._counted.all():
             error = error.reshape(len(error), -1)
         else:
             error = error[:, self._counted] if shared else error[self._counted]
-        outcome = Evaluation(self.optimal, achieved, float(np.mean(np.square(error))), minimised)
+        outcome = Evaluation(
+            optimal=self.optimal,
+            achieved=self._worth(choices),
+            mse=float(np.mean(np.square(error))),
+            minimised=self.problem.sense == "minimise",
+            divided=self.divided,
+            choices=choices,
+        )
         self._check(outcome)
         return outcome
 
-    def _worth(self, values: Array) -> Array:
-        """What the best decisions for these values are truly worth."""
+    def _choose(self, values: Array) -> Choices:
+        """Return the best option of each group for these values."""
         decisions = self.solver.decide(values, self.instances)
-        return self.problem.objective(self.values, decisions)
+        smallest = np.min_scalar_type(self.problem.options - 1)
+        choices: Choices = decisions.argmax(axis=2).astype(smallest)
+        return choices
+
+    def _worth(self, choices: Choices) -> Array:
+        """Return what these options are truly worth, in the task's own sense."""
+        taken = np.take_along_axis(self.values, choices[:, :, None].astype(np.intp), axis=2)
+        worth: Array = taken.sum(axis=(1, 2))
+        return worth if self.problem.sense == "maximise" else -worth
 
     @cached_property
     def _allowance(self) -> Array:
@@ -156,7 +225,7 @@ class SplitEvaluator:
                 f"instance {self.instances[k]}: the decision taken is worth "
                 f"{outcome.achieved[k]:.12g}, better than the optimum {self.optimal[k]:.12g}, so "
                 f"{type(self.solver).__name__}, which found both for the evaluation, is wrong; "
-                "mend that solver."
+                "fix that solver."
             )
 
 
@@ -167,7 +236,6 @@ class Evaluator:
         import torch
 
         self._task, self._data = task, dataset.spec
-        self._val_label_duals: Array | None = None
         self.solver = evaluation_solver(task, dataset.problem)
         self.splits = {
             split: SplitEvaluator(
@@ -187,17 +255,21 @@ class Evaluator:
         for judge in self.splits.values():
             judge.shared = shared
 
-    def val_label_duals(self, scale: float, count: int) -> Array:
-        """(count, M): optimal duals of the first validation labels over ``scale``, solved once."""
-        judge = self.splits["val"]
-        known = self._val_label_duals
-        if known is None or len(known) != count:
-            known = judge.once(
-                f"label-duals-{count}",
-                lambda: self.solver.duals(judge.values[:count] / scale, judge.instances[:count]),
-            )
-            self._val_label_duals = known
-        return known
+    @property
+    def judged_by(self) -> Literal["relative", "pooled"]:
+        """By which regret runs are judged: pooled where too many optima are near 0."""
+        shares = (judge.excluded / len(judge.instances) for judge in self.splits.values())
+        return "pooled" if max(shares) > MOST_EXCLUDED else "relative"
+
+    @cached_property
+    def subset(self) -> dict[str, SplitEvaluator]:
+        """At most `SUBSET` instances of each split, the same for every run of the data."""
+        return {split: judge.part(self._drawn(judge)) for split, judge in self.splits.items()}
+
+    def _drawn(self, judge: SplitEvaluator) -> Rows:
+        draws = stream(self._data.seed, "evaluation subset", judge.name)
+        number = len(judge.instances)
+        return np.sort(draws.choice(number, min(SUBSET, number), replace=False))
 
 
 class Loaded(NamedTuple):
@@ -208,7 +280,7 @@ class Loaded(NamedTuple):
 
 
 def load_data(data: TaskSpec, digest: str | None = None) -> Loaded:
-    """Load a dataset and prepare to judge by it; kept as long as the dataset is at hand."""
+    """Load a dataset with its evaluator, which is kept as long as the dataset is in memory."""
     dataset = load_dataset(data, digest)
     if dataset not in _evaluators:
         _evaluators[dataset] = Evaluator(find_task(data.task), dataset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dglbench.clock import Clock, Ledger, Meter
@@ -16,8 +16,9 @@ from dglbench.solvers import make_solver
 from dglbench.solvers.metered import MeteredSolver
 from dglbench.streams import repetition, stream
 from dglbench.task import Dataset
+from dglbench.training.predictor import Step, evaluating, fresh_predictor, train_epoch
 from dglbench.training.spec import RunSpec
-from dglbench.training.warm_start import WarmStart, fresh_predictor
+from dglbench.training.warm_start import WarmStart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,12 +81,13 @@ class Learner:
         """Do what is done once before training, and return the seconds it took."""
         import torch
 
-        from dglbench.training.adam import Adam
-
-        # Torch's own first-call costs are not the method's: paid before the clock starts.
-        torch.autograd.backward(self.predictor(self.features[:1]).sum())
+        # Torch's own first-call costs are not the method's: paid before the clock starts, in
+        # evaluation mode so that no buffer of the predictor learns from it.
+        torch.autograd.backward(self.predictor.eval()(self.features[:1]).sum())
         self.predictor.zero_grad(set_to_none=True)
-        self._optimiser = Adam(self.predictor.parameters(), self.method.options.lr)
+        self._optimiser = torch.optim.Adam(
+            self.predictor.parameters(), lr=self.method.options.lr, fused=True
+        )
         self.clock.start()
         self.method.prepare(
             Training(
@@ -102,7 +104,7 @@ class Learner:
         return self.clock.stop()
 
     def move_on(self) -> None:
-        """Go from the lead-in to the run's own method, with the batches it has without one."""
+        """Go from the lead-in to the run's own method, with the batches of a run without one."""
         self.method, self._draws, self._epochs = self._own, self._stream("batches"), 0
 
     def epoch(self, after_batch: Callable[[], None] | None = None) -> tuple[float, float]:
@@ -113,41 +115,48 @@ class Learner:
         import torch
 
         order = torch.from_numpy(self._draws.permutation(len(self.labels)))
-        phase, total = self.clock.phase, 0.0
         by_hand = goes_with(type(self.method), "loss", "loss_and_gradient")
-        self.clock.start()
-        self.method.start_epoch(self._epochs)
-        for rows in torch.split(order, self.spec.protocol.batch_size):
-            labels = self.labels.index_select(0, rows)
-            features = self.features.index_select(0, rows)
+        phase, total = self.clock.phase, 0.0
+
+        def step(rows: torch.Tensor, predicted: torch.Tensor) -> Step:
+            nonlocal total
             with phase("predict"):
                 # What is decided by is float64, whatever the predictor computes in.
-                predicted = self.predictor(features).to(torch.float64)
+                predicted = predicted.to(torch.float64)
                 predictions = self._to_values(predicted)
                 parameters = predictions if self._plain else predicted / self.scale
+            labels = self.labels.index_select(0, rows)
             truth = labels if self._plain else self.parameter_labels.index_select(0, rows)
             batch = Batch(rows, predictions, labels, parameters, truth)
             known = self.method.loss_and_gradient(batch) if by_hand else None
-            root = self.method.loss(batch) if known is None else predictions
-            with phase("backward"):
-                self._optimiser.zero_grad()
-                torch.autograd.backward(root, None if known is None else known[1])
-                self._optimiser.step()
-            value = float(root.detach()) if known is None else known[0]
+            if known is None:
+                loss = self.method.loss(batch)
+                value, found = float(loss.detach()), Step(loss)
+            else:
+                value, found = known[0], Step(predictions, known[1])
             if not math.isfinite(value):
                 raise Diverged(f"the loss became {value} in epoch {self._epochs + 1}")
             total += value * len(rows)
-            if after_batch is not None:
-                after_batch()
+            return found
+
+        def batches() -> Iterator[torch.Tensor]:
+            for rows in torch.split(order, self.spec.protocol.batch_size):
+                yield rows
+                if after_batch is not None:
+                    after_batch()
+
+        self.clock.start()
+        self.method.start_epoch(self._epochs)
+        train_epoch(self.predictor, self._optimiser, self.features, batches(), step, phase)
         seconds = self.clock.stop()
         self._epochs += 1
         return total / len(order), seconds
 
     def predict(self) -> torch.Tensor:
-        """Return ŷ of every training instance in scaled units, without gradient."""
+        """Return ŷ of every training instance in scaled units, in evaluation mode."""
         import torch
 
-        with torch.no_grad():
+        with evaluating(self.predictor):
             return self._to_values(self.predictor(self.features).to(torch.float64))
 
     def _rounded(self, labels: torch.Tensor) -> torch.Tensor:

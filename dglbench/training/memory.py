@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["forget_peak", "keep_freed", "peak_mb"]
+__all__ = ["KEEP_FREED", "forget_peak", "keep_freed", "peak_mb"]
+
+KEEP_FREED = "DGLBENCH_KEEP_FREED_MEMORY"
 
 # Of mallopt(3)
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
@@ -18,14 +20,15 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 @functools.cache
 def keep_freed() -> None:
-    """Let the process keep memory that tensors free, for the next ones (glibc only).
+    """Let the process keep memory that tensors free, if the environment asks for it (glibc only).
 
     By default arrays above 32 MB go back to the system at once, and every step of a large
     instance waits for the same pages to be handed out and cleared again: half of the CPU time
-    of an epoch at 3,000 x 50. Whoever sets MALLOC_MMAP_MAX_ or MALLOC_TRIM_THRESHOLD_ keeps theirs.
+    of an epoch at 3,000 x 50. The setting holds for the whole process and cannot be undone, so
+    it is made only where `KEEP_FREED` is set.
     """
     libc = _glibc()
-    if libc is None or {"MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_"} & os.environ.keys():
+    if libc is None or os.environ.get(KEEP_FREED, "0") in ("", "0"):
         return
     libc.mallopt(_MMAP_MAX, 0)
     libc.mallopt(_TRIM_THRESHOLD, -1)

@@ -1,29 +1,27 @@
-"""What is off the clock: judging a learner, keeping its best epoch, logging it all."""
+"""What is not timed: evaluating a learner, keeping its best epoch, logging it all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dglbench.clock import PHASES
-from dglbench.errors import PluginError
-from dglbench.losses.batch import Constraints
-from dglbench.methods.base import Snapshot
 from dglbench.problem import Array
 from dglbench.runs import schemas, selection
 from dglbench.runs.record import Regrets, Selected, Summary, WarmStartSummary
-from dglbench.solvers.metered import EvaluationSolver
 from dglbench.statistics import bootstrap_interval
 from dglbench.task import SPLITS
-from dglbench.training.cost_model import diagnosed_instances
-from dglbench.training.evaluation import Evaluation, Evaluator
+from dglbench.training.cost_model import evaluates_all
+from dglbench.training.diagnostics import Diagnostics
+from dglbench.training.evaluation import Evaluation, Evaluator, SplitEvaluator
 from dglbench.training.learner import Diverged, Learner
-from dglbench.training.warm_start import WarmStart, saved_state
+from dglbench.training.predictor import restore, saved_state
+from dglbench.training.warm_start import WarmStart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,24 +29,46 @@ if TYPE_CHECKING:
 __all__ = ["Recorder"]
 
 
+class _Judged(NamedTuple):
+    """One split at one epoch."""
+
+    predictions: Array
+    outcome: Evaluation
+    figures: dict[str, Any]
+
+
 class Recorder:
-    """The logs of one run as they grow, and the epoch with the lowest validation regret."""
+    """The logs of one run as they grow, and the epoch with the lowest validation regret.
+
+    An evaluation looks at all validation and test instances or, where that would take longer than
+    training (`dglbench.training.cost_model`), at a fixed subset. The subset then chooses the epoch;
+    the first, the selected and the last epoch are also judged on all.
+    """
 
     def __init__(self, learner: Learner, evaluator: Evaluator) -> None:
         self._learner, self._evaluator = learner, evaluator
-        self._diagnosed = diagnosed_instances(learner.dataset.problem)
-        # Before the first epoch all runs that start from the same weights decide alike.
+        self._on_all = evaluates_all(learner.dataset, learner.spec.protocol)
+        self._panel = evaluator.splits if self._on_all else evaluator.subset
+        self._diagnostics = Diagnostics(learner, self._panel["val"])
+        # Before the first epoch, runs that start from the same weights decide alike.
         weights = hashlib.sha256(saved_state(learner.predictor)).hexdigest()[:12]
         self._start = f"start-{weights}-{learner.spec.protocol.dtype}"
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
-        self._latest: dict[str, list[dict[str, Any]]] = {}
-        """By table, rows that are kept if this epoch is the best."""
-        self._start_regret: dict[str, float] = {}
-        self._best_test: Evaluation | None = None
+        self._start_figures: dict[str, dict[str, Any]] = {}
+        self._on_all_at: dict[int, dict[str, _Judged]] = {}
+        """By epoch, what was judged on all instances beside a subset."""
         self._refreshed = 0
         self.elapsed_s = 0.0
+        self.best_regret: float | None = None
+        """Validation regret at the best epoch so far, by the measure that the run is judged by."""
         self._best: Selected | None = None
+        self._best_test: Evaluation | None = None
         self.best_weights: bytes | None = None
+
+    @property
+    def measure(self) -> str:
+        """The figure by which epochs are compared."""
+        return selection.MEASURES[self._evaluator.judged_by]
 
     def log_lap(self, epoch: int, loss: float, seconds: float) -> None:
         """Log the set-up (epoch 0) or an epoch that has just ended on the clock."""
@@ -71,44 +91,85 @@ class Recorder:
 
     def evaluate(self, epoch: int) -> bool:
         """Judge the predictor on both splits; True if its validation regret is the best so far."""
-        learner = self._learner
-        outcomes: dict[str, Evaluation] = {}
-        predictions: dict[str, Array] = {}
-        for split, judge in self._evaluator.splits.items():
-            predictions[split] = judge.predict(learner.predictor)
-            if not np.isfinite(predictions[split]).all():
-                raise Diverged(f"predictions are not finite after epoch {epoch}")
-            start = None if self._start_regret else self._start
-            outcomes[split] = judge.judge(predictions[split], start)
-            learner.ledger.count("evaluate", len(predictions[split]))
-            row = {"epoch": epoch, "elapsed_s": self.elapsed_s, "split": split}
-            self._rows["regret"].append({**row, **outcomes[split].metrics()})
-        self._log_diagnostics(epoch, predictions["val"], outcomes["val"])
-        metrics = {split: outcome.metrics() for split, outcome in outcomes.items()}
-        if not self._start_regret:
-            self._start_regret = {split: m["relative_regret"] for split, m in metrics.items()}
-        regret = metrics["val"][selection.MEASURE]
-        leading = learner.spec.lead_in is not None and epoch <= 0
+        first = not self._start_figures
+        judged = self._judge(self._panel, epoch, "regret", self._start if first else None)
+        if first:
+            on_all = judged if self._on_all else self._judge_on_all(epoch, self._start)
+            self._start_figures = {split: found.figures for split, found in on_all.items()}
+        latest = self._diagnostics.rows(
+            epoch, self._refreshed, judged["val"].predictions, judged["val"].outcome
+        )
+        for table in latest.keys() - set(schemas.SELECTED):
+            self._rows[table] += latest[table]
+        regret = judged["val"].figures[self.measure]
+        leading = self._learner.spec.lead_in is not None and epoch <= 0
         better = not leading and selection.improves(regret, self.best_regret)
         if better:
-            solves = sum(learner.ledger.total[name] for name in ("label", "train", "refresh"))
-            regrets = {split: _kept(figures) for split, figures in metrics.items()}
-            self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
-            self._best_test = outcomes["test"]
-            self._rows |= self._latest
-            self.best_weights = saved_state(learner.predictor)
+            self.best_regret = regret
+            self._select(epoch, judged)
+            self._rows |= {table: latest.get(table, []) for table in schemas.SELECTED}
+            self.best_weights = saved_state(self._learner.predictor)
         return better
 
-    @property
-    def best_regret(self) -> float | None:
-        """Validation relative regret at the best epoch so far."""
-        return self._best.val.relative_regret if self._best else None
+    def finish(self, epoch: int) -> None:
+        """Judge the last and the selected epoch on all instances, where a subset was used."""
+        if self._on_all or self._best is None or self.best_weights is None:
+            return
+        if epoch not in self._on_all_at:
+            self._judge_on_all(epoch)
+        if self._best.epoch not in self._on_all_at:
+            restore(self._learner.predictor, self.best_weights)
+            self._judge_on_all(self._best.epoch, elapsed_s=self._best.elapsed_s)
+        at = self._on_all_at[self._best.epoch]
+        val, test = (_kept(at[split].figures) for split in ("val", "test"))
+        self._best = replace(self._best, val=val, test=test)
+        self._best_test = at["test"].outcome
+
+    def _select(self, epoch: int, judged: Mapping[str, _Judged]) -> None:
+        ledger = self._learner.ledger
+        solves = sum(ledger.total[name] for name in ("label", "train", "refresh"))
+        regrets = {split: _kept(found.figures) for split, found in judged.items()}
+        self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
+        self._best_test = judged["test"].outcome
+
+    def _judge_on_all(
+        self, epoch: int, start: str | None = None, elapsed_s: float | None = None
+    ) -> dict[str, _Judged]:
+        judged = self._judge(self._evaluator.splits, epoch, "full_regret", start, elapsed_s)
+        self._on_all_at[epoch] = judged
+        return judged
+
+    def _judge(
+        self,
+        judges: Mapping[str, SplitEvaluator],
+        epoch: int,
+        table: str,
+        start: str | None = None,
+        elapsed_s: float | None = None,
+    ) -> dict[str, _Judged]:
+        """Judge the predictor as it is, and log a row per split."""
+        found: dict[str, _Judged] = {}
+        for split, judge in judges.items():
+            predictions = judge.predict(self._learner.predictor)
+            if not np.isfinite(predictions).all():
+                raise Diverged(f"predictions are not finite after epoch {epoch}")
+            outcome = judge.judge(predictions, start)
+            found[split] = _Judged(predictions, outcome, outcome.metrics())
+            self._learner.ledger.count("evaluate", len(predictions))
+            row = {
+                "epoch": epoch,
+                "elapsed_s": self.elapsed_s if elapsed_s is None else elapsed_s,
+                "split": split,
+                "instances": len(predictions),
+            }
+            self._rows[table].append({**row, **found[split].figures})
+        return found
 
     @property
     def val_regret(self) -> float:
-        """Validation relative regret at the last evaluation."""
+        """Validation regret at the last evaluation."""
         last = next(row for row in reversed(self._rows["regret"]) if row["split"] == "val")
-        return float(last["relative_regret"])
+        return float(last[self.measure])
 
     def phase_seconds(self) -> dict[str, float]:
         """Return the training seconds so far, by phase."""
@@ -120,21 +181,7 @@ class Recorder:
         if not timing:
             return None
         first = timing[0]["epoch"]  # with a lead-in, its set-up: below 0
-        selected = self._best
-        if selected is not None and self._best_test is not None:
-            interval = bootstrap_interval(self._best_test.relative)
-            test = replace(selected.test, relative_regret_ci=interval)
-            selected = replace(selected, test=test)
-        warm = None
-        if warm_start:
-            warm = WarmStartSummary(
-                id=warm_start.info["id"],
-                seconds=warm_start.info["seconds"],
-                epochs=warm_start.info["epochs"],
-                val_relative_regret=self._start_regret.get("val"),
-                test_relative_regret=self._start_regret.get("test"),
-            )
-        dataset = learner.dataset
+        dataset, splits = learner.dataset, self._evaluator.splits
         return Summary(
             epochs_run=max(0, *(row["epoch"] for row in timing)),
             setup_s=sum(row["epoch_s"] for row in timing if row["epoch"] in (0, first)),
@@ -146,92 +193,85 @@ class Recorder:
             sense=dataset.problem.sense,
             integral=learner.integral,
             label_scale=learner.scale,
-            warm_start=warm,
-            selected=selected,
+            warm_start=self._warm_start_summary(warm_start) if warm_start else None,
+            selected=self._with_intervals(self._best),
+            judged_by=self._evaluator.judged_by if self._start_figures else "relative",
+            excluded={split: judge.excluded for split, judge in splits.items()}
+            if self._start_figures
+            else {},
+            evaluated={split: len(judge.instances) for split, judge in self._panel.items()},
+        )
+
+    def _with_intervals(self, selected: Selected | None) -> Selected | None:
+        """Add the intervals of the test regrets."""
+        if selected is None or self._best_test is None:
+            return selected
+        outcome = self._best_test
+        relative = outcome.relative
+        test = replace(
+            selected.test,
+            relative_regret_ci=bootstrap_interval(relative) if relative.size else None,
+            pooled_regret_ci=bootstrap_interval(outcome.regret, np.abs(outcome.optimal)),
+        )
+        return replace(selected, test=test)
+
+    def _warm_start_summary(self, warm_start: WarmStart) -> WarmStartSummary:
+        val, test = (self._start_figures.get(split, {}) for split in ("val", "test"))
+        return WarmStartSummary(
+            id=warm_start.info["id"],
+            seconds=warm_start.info["seconds"],
+            epochs=warm_start.info["epochs"],
+            val_relative_regret=val.get("relative_regret"),
+            test_relative_regret=test.get("relative_regret"),
+            val_pooled_regret=val.get("pooled_regret"),
+            test_pooled_regret=test.get("pooled_regret"),
         )
 
     def notes(self) -> dict[str, Any]:
-        """Return what the method hands over, made JSON-ready."""
+        """Return what the method reports, made JSON-ready."""
         return {str(name): _plain(value) for name, value in self._learner.method.notes().items()}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logged tables that have rows, with their schemas."""
         import pyarrow as pa
 
-        rows = dict(self._rows)
-        if self._best_test is not None:
-            outcome, instances = self._best_test, self._evaluator.splits["test"].instances
-            rows["decisions"] = [
-                {"instance": int(i), "optimal_value": o, "achieved_value": a, "regret": r}
-                for i, o, a, r in zip(
-                    instances, outcome.optimal, outcome.achieved, outcome.regret, strict=True
-                )
-            ]
-        return {
-            name: pa.Table.from_pylist(rows[name], schema=schema)
+        tables = {
+            name: pa.Table.from_pylist(self._rows[name], schema=schema)
             for name, schema in schemas.TABLES.items()
-            if rows[name]
+            if self._rows[name]
         }
+        if self._best_test is not None:
+            known = {
+                len(judge.instances): judge.instances
+                for judge in (self._panel["test"], self._evaluator.splits["test"])
+            }
+            instances = known[len(self._best_test.optimal)]
+            tables["decisions"] = _decisions(instances, self._best_test)
+        return tables
 
-    @cached_property
-    def _val_constraints(self) -> Constraints:
-        judge = self._evaluator.splits["val"]
-        return Constraints(judge.problem.take(judge.instances))
 
-    def _label_duals(self, count: int) -> Any:
-        import torch
+def _decisions(instances: Any, outcome: Evaluation) -> pa.Table:
+    """Return the table of decisions, without a Python object per number."""
+    import pyarrow as pa
 
-        self._learner.ledger.count("evaluate", count)
-        return torch.tensor(self._evaluator.val_label_duals(self._learner.scale, count))
-
-    def _log_diagnostics(self, epoch: int, predictions: Array, outcome: Evaluation) -> None:
-        """Ask the method what it has to say of itself, and log it."""
-        import torch
-
-        learner, judge, solver = (
-            self._learner,
-            self._evaluator.splits["val"],
-            self._evaluator.solver,
-        )
-        lead_in = learner.spec.lead_in
-        # Each method counts its own epochs from 0, its set-up.
-        own_epoch = epoch + lead_in.epochs + 1 if lead_in and epoch < 0 else epoch
-        snapshot = Snapshot(
-            epoch=own_epoch,
-            constraints=learner.constraints,
-            predict=learner.predict,
-            refreshed=self._refreshed,
-            val_constraints=self._val_constraints,
-            val_labels=torch.from_numpy(judge.values) / learner.scale,
-            val_predictions=judge.problem.values(torch.from_numpy(predictions), learner.scale),
-            val_regret=outcome.regret / learner.scale,
-            solver=EvaluationSolver(solver, learner.meter, learner.dataset.rows("train")),
-            val_solver=EvaluationSolver(solver, learner.meter, judge.instances),
-            most=self._diagnosed,
-            label_duals=self._label_duals,
-        )
-        self._latest = {}  # a lead-in's method may have had more to say
-        for table, row in learner.method.diagnostics(snapshot).items():
-            if table not in schemas.DIAGNOSTICS:
-                raise PluginError(
-                    f"method {learner.spec.method} hands over a row for the table '{table}'; "
-                    f"there are {', '.join(schemas.DIAGNOSTICS)}."
-                )
-            each = table in schemas.SELECTED
-            columns = {"instance" if each else "epoch", *row}
-            if columns != set(schemas.TABLES[table].names):
-                raise PluginError(
-                    f"method {learner.spec.method} hands over the columns {', '.join(row)} for the "
-                    f"table '{table}'; it has {', '.join(schemas.TABLES[table].names[1:])}."
-                )
-            if each:
-                rows = {"instance": judge.instances.tolist(), **row}
-                self._latest[table] = [
-                    dict(zip(rows, entries, strict=True))
-                    for entries in zip(*rows.values(), strict=False)  # the first, if in part
-                ]
-            else:
-                self._rows[table].append({"epoch": epoch, **row})
+    choices = outcome.choices
+    if choices is None:
+        raise ValueError("the outcome holds no decisions")
+    number, groups = choices.shape
+    kind = schemas.DECISIONS.field("options").type
+    options = pa.ListArray.from_arrays(
+        np.arange(0, number * groups + 1, groups, dtype=np.int32),
+        pa.array(choices.ravel(), type=kind.value_type),
+        type=kind,
+    )
+    columns = [instances, outcome.optimal, outcome.achieved, outcome.regret, options]
+    return pa.Table.from_arrays(
+        [
+            pa.array(column, type=field.type)
+            for column, field in zip(columns, schemas.DECISIONS, strict=True)
+        ],
+        schema=schemas.DECISIONS,
+    )
 
 
 def _kept(figures: dict[str, Any]) -> Regrets:

@@ -10,7 +10,7 @@ from dglbench.errors import RunError
 from dglbench.plugins import find_task
 from dglbench.runs.out_folder import check_folder, make_folder
 from dglbench.runs.record import RunOutput
-from dglbench.runs.store import clean_partial, damage, read_record, write_run
+from dglbench.runs.store import clean_partial, damage, read_record, run_folder, write_run
 from dglbench.training import memory
 from dglbench.training.compatibility import check_fit
 from dglbench.training.evaluation import Loaded, load_data
@@ -37,7 +37,7 @@ def run_to_folder(
     time_limit: float | None = None,
 ) -> RunPlace:
     """Write what `run_to_memory` makes, unless the same run is there already."""
-    folder = out / spec.run_id
+    folder = run_folder(out, spec.run_id)
     if not force and _stands(folder):
         return RunPlace(folder, existed=True)
     check_folder(out)

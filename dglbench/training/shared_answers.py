@@ -1,10 +1,10 @@
-"""What only evaluation needs and every run of a dataset shares, kept beside the results.
+"""Answers that every run of a dataset needs for its evaluation, kept beside the results.
 
 True optima, duals of validation labels and the regret of the shared warm start are the same
 whatever a run trains. They are solved once, kept in ``evaluation/`` of the results folder under
 a name made from the data, the evaluation solver and the code of both, and checked by a hash of
-their content when read. Several processes may write them: each file appears whole. What is
-quickly solved again is not kept.
+their content when read. Several processes may write them: each file appears whole. Answers that
+are quick to solve again are not kept.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dglbench import options
 from dglbench.atomic import atomic_path
-from dglbench.problem import Array
 from dglbench.runs import provenance
 from dglbench.runs.code_hash import source_hash
 from dglbench.solvers import Solver
@@ -32,7 +32,7 @@ _WORTH_KEEPING_S = 0.2
 
 
 class SharedAnswers:
-    """A drawer of arrays for one dataset and one evaluation solver."""
+    """Arrays kept for one dataset and one evaluation solver."""
 
     def __init__(
         self, folder: Path, task: Task, data: TaskSpec, digest: str | None, solver: Solver
@@ -50,9 +50,9 @@ class SharedAnswers:
         self._key = hashlib.sha256(canonical.encode()).hexdigest()[:16]
         self._folder = folder / FOLDER
 
-    def get(self, name: str, reckoned_s: float, solve: Callable[[], Array]) -> Array:
-        """Return the array kept under ``name``, or solve it and keep it if that took its time."""
-        if reckoned_s < _WORTH_KEEPING_S:
+    def get(self, name: str, estimated_s: float, solve: Callable[[], Any]) -> Any:
+        """Return the array kept under ``name``, or solve it, and keep it if that takes long."""
+        if estimated_s < _WORTH_KEEPING_S:
             return solve()
         path = self._folder / f"{self._key}-{name}"
         kept = _read(path)
@@ -63,7 +63,7 @@ class SharedAnswers:
         return answer
 
 
-def _read(path: Path) -> Array | None:
+def _read(path: Path) -> Any:
     """Return what was written, None if there is nothing or it is not what was written."""
     try:
         seal, _, content = path.read_bytes().partition(b"\n")
@@ -71,12 +71,11 @@ def _read(path: Path) -> Array | None:
         return None
     if hashlib.sha256(content).hexdigest().encode() != seal:
         return None
-    answer: Array = np.load(io.BytesIO(content), allow_pickle=False)
-    return answer
+    return np.load(io.BytesIO(content), allow_pickle=False)
 
 
-def _write(path: Path, answer: Array) -> None:
-    """Keep an answer; a full disk or a folder of another machine costs only the sharing."""
+def _write(path: Path, answer: Any) -> None:
+    """Keep an answer; on a full disk or without access it is simply not shared."""
     buffer = io.BytesIO()
     np.save(buffer, answer, allow_pickle=False)
     content = buffer.getvalue()

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
-
-from annotated_types import Ge, Gt
-from typing_extensions import Doc
+from typing import Any
 
 from dglbench import options
+from dglbench.runs.protocol import Protocol
 from dglbench.runs.record import Identity
 from dglbench.task import TaskSpec
 from dglbench.training.lead_in import LeadIn
 
 __all__ = ["Protocol", "RunSpec"]
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How a run is trained and watched, the same for every method of a comparison."""
-
-    epochs: Annotated[int, Ge(1), Doc("passes over the training instances")] = 40
-    batch_size: Annotated[int, Ge(1), Doc("training instances per step")] = 32
-    patience: Annotated[
-        int | None, Ge(1), Doc("evaluations without a better validation regret before stopping")
-    ] = None
-    evaluate_every: Annotated[
-        int | None, Ge(1), Doc("epochs between evaluations; by default from what one costs")
-    ] = None
-    """None until the sizes are known (`dglbench.training.cost_model`); a run's identity has it."""
-    dtype: Annotated[
-        Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
-    ] = "float64"
-    warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
-    warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
-    warm_start_epochs: Annotated[
-        int | None, Ge(1), Doc("most epochs of the warm start; by default 500, fewer if long")
-    ] = None
-    """As `evaluate_every`, None until the sizes are known."""
-    warm_start_patience: Annotated[
-        int, Ge(1), Doc("epochs without a better validation MSE before the warm start ends")
-    ] = 20
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something is left to be reckoned from the sizes."""
-        return self.evaluate_every is None or self.warm_start_epochs is None
 
 
 @dataclass(frozen=True)
@@ -81,7 +47,7 @@ class RunSpec:
             options=options.as_dict(self.options),
             solver=self.solver,
             dual_rule=self.dual_rule,
-            protocol=_protocol_document(self.protocol),
+            protocol=self.protocol,
             threads=self.threads,
             source=self.source,
             train_seed=self.train_seed,
@@ -97,11 +63,3 @@ class RunSpec:
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""
         return self.identity.run_id
-
-
-def _protocol_document(protocol: Protocol) -> dict[str, Any]:
-    """Leave out the usual dtype, so that runs from before it could be chosen ask the same."""
-    document = asdict(protocol)
-    if protocol.dtype == "float64":
-        del document["dtype"]
-    return document

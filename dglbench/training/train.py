@@ -1,14 +1,13 @@
-"""One run: train a predictor with one method, watch it, keep its best epoch.
+"""One run: train a predictor with one method, evaluate it, keep its best epoch.
 
 The clock runs around training work only (`dglbench.training.learner`). Between epochs,
-while it stands still, the predictor is judged on validation and test
-(`dglbench.training.recorder`); the epoch with the lowest validation relative regret is
-kept. Test is logged and never used for a choice.
+while it is stopped, the predictor is judged on validation and test
+(`dglbench.training.recorder`); the epoch with the lowest validation regret is kept. Test is
+logged and never used for a choice.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 import traceback
@@ -20,12 +19,13 @@ from typing import Literal
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
-from dglbench.runs.code_hash import one_parser
 from dglbench.runs.record import RunOutput, RunRecord, Status
+from dglbench.streams import repetition, torch_seed
 from dglbench.task import Dataset
 from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator
 from dglbench.training.learner import Diverged, Learner
+from dglbench.training.process_state import training_state, warm_process
 from dglbench.training.recorder import Recorder
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart
@@ -35,7 +35,7 @@ __all__ = ["Progress", "RunStop", "train", "warm_process"]
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run tells whoever watches it, after every epoch."""
+    """What a run reports to its observer after every evaluation."""
 
     epoch: int
     epochs: int
@@ -92,19 +92,16 @@ def train(
     time limit or Ctrl-C become the record's state, with all that was logged.
     ``guard`` surrounds the training alone; what it raises ends the run the same way.
     """
-    import torch
-    from threadpoolctl import threadpool_limits
-
     warm_process()
     memory.keep_freed()
-    torch.set_num_threads(spec.threads)
     environment = provenance.environment(spec.threads, concurrency)
     memory.forget_peak()
     started, wall = datetime.now(UTC), time.perf_counter()
     deadline = math.inf if time_limit is None else wall + time_limit
     state, message, trace = "done", None, None
     recorder: Recorder | None = None
-    with threadpool_limits(spec.threads):
+    seed = torch_seed(spec.data.seed, "torch", *repetition(spec.train_seed))
+    with training_state(spec.threads, seed):
         try:
             with guard or nullcontext():
                 evaluator = evaluator or Evaluator(find_task(spec.data.task), dataset)
@@ -139,18 +136,6 @@ def train(
     return RunOutput(record, recorder.tables(), recorder.best_weights)
 
 
-@functools.cache
-def warm_process() -> None:
-    """Pay for what torch imports at its first step (seconds), before any clock or time limit."""
-    with one_parser:
-        import torch
-
-    weight = torch.nn.Parameter(torch.zeros(1))
-    optimiser = torch.optim.Adam([weight], fused=True)
-    weight.sum().backward()  # type: ignore[no-untyped-call]
-    optimiser.step()
-
-
 def _run(
     learner: Learner,
     recorder: Recorder,
@@ -158,57 +143,36 @@ def _run(
     wall: float,
     deadline: float,
 ) -> None:
-    """Set up, train every epoch, judge as often as the protocol asks."""
-    protocol = learner.spec.protocol
-    every = protocol.evaluate_every or 1
+    """Train the lead-in, if there is one, as epochs below 0; then the method itself."""
+    protocol, lead_in = learner.spec.protocol, learner.spec.lead_in
 
     def check_time() -> None:
         if time.perf_counter() > deadline:
             raise RunStop("timeout", f"the time limit of {deadline - wall:g} s was reached")
 
-    if learner.spec.lead_in is not None:
-        _lead_in(learner, recorder, watch, wall, check_time)
-    recorder.log_lap(0, math.nan, learner.set_up())
-    recorder.evaluate(0)
-    waited = 0
-    for epoch in range(1, protocol.epochs + 1):
-        loss, seconds = learner.epoch(check_time)
-        recorder.log_lap(epoch, loss, seconds)
-        if problem := learner.method.problems():
-            raise RunStop("failed", problem)
-        if epoch % every and epoch < protocol.epochs:
-            continue
-        waited = 0 if recorder.evaluate(epoch) else waited + 1
-        if watch is not None:
-            watch(_progress(learner, recorder, epoch, loss, wall))
-        if protocol.patience is not None and waited >= protocol.patience:
-            break
-
-
-def _lead_in(
-    learner: Learner,
-    recorder: Recorder,
-    watch: Callable[[Progress], None] | None,
-    wall: float,
-    check_time: Callable[[], None],
-) -> None:
-    """Train with the method that leads in, as epochs below 0."""
-    lead_in, every = learner.spec.lead_in, learner.spec.protocol.evaluate_every or 1
-    if lead_in is None:
-        return
-    before = -lead_in.epochs - 1
-    recorder.log_lap(before, math.nan, learner.set_up())
-    recorder.evaluate(before)
-    for epoch in range(-lead_in.epochs, 0):
-        loss, seconds = learner.epoch(check_time)
-        recorder.log_lap(epoch, loss, seconds)
-        if problem := learner.method.problems():
-            raise RunStop("failed", problem)
-        if (epoch - before) % every == 0 or epoch == -1:
-            recorder.evaluate(epoch)
+    def train_stage(epochs: range, patience: int | None) -> int:
+        """Set up, train every epoch, evaluate as often as the protocol asks; return the last."""
+        before, waited, epoch = epochs.start - 1, 0, epochs.start
+        recorder.log_lap(before, math.nan, learner.set_up())
+        recorder.evaluate(before)
+        for epoch in epochs:
+            loss, seconds = learner.epoch(check_time)
+            recorder.log_lap(epoch, loss, seconds)
+            if problem := learner.method.problems():
+                raise RunStop("failed", problem)
+            if (epoch - before) % (protocol.evaluate_every or 1) and epoch != epochs[-1]:
+                continue
+            waited = 0 if recorder.evaluate(epoch) else waited + 1
             if watch is not None:
                 watch(_progress(learner, recorder, epoch, loss, wall))
-    learner.move_on()
+            if patience is not None and waited >= patience:
+                break
+        return epoch
+
+    if lead_in is not None:
+        train_stage(range(-lead_in.epochs, 0), patience=None)
+        learner.move_on()
+    recorder.finish(train_stage(range(1, protocol.epochs + 1), protocol.patience))
 
 
 def _progress(

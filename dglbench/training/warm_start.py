@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import io
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglbench import atomic, options
-from dglbench.data.checks import build_predictor, check_answer
 from dglbench.runs.code_hash import source_hash
 from dglbench.streams import repetition, stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.predictor import (
+    Step,
+    evaluating,
+    fresh_predictor,
+    restore,
+    saved_state,
+    train_epoch,
+)
+from dglbench.training.process_state import training_state
 from dglbench.training.spec import Protocol
 
 if TYPE_CHECKING:
@@ -37,14 +45,13 @@ __all__ = [
     "load_or_train",
     "mse_gradient",
     "save",
-    "saved_state",
     "train_warm_start",
     "warm_start_id",
 ]
 
-_EPOCHS = 500  # for who calls without a protocol reckoned from the sizes
+_EPOCHS = 500  # for a protocol that leaves the number open
 _CACHED_NUMBERS = 1 << 15
-"""What is worked on at once, 256 KB, stays in a core's cache."""
+"""How many numbers are worked on at once: 256 KB stay in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +64,8 @@ class WarmStart:
     """id, spec, seconds, epochs, val_mse."""
 
     def apply(self, predictor: nn.Module) -> None:
-        """Set the predictor's weights."""
-        import torch
-
-        predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
-
-
-def fresh_predictor(task: Task, dataset: Dataset, train_seed: int = 0) -> nn.Module:
-    """Build the predictor with weights from the seed's ``init`` stream, and check its answer."""
-    import torch
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_seed(dataset.spec.seed, "init", *repetition(train_seed)))
-        predictor = build_predictor(task, dataset)
-        check_answer(task, dataset, predictor)
-    return predictor
+        """Set the predictor's weights and buffers."""
+        restore(predictor, self.weights)
 
 
 def warm_start_id(
@@ -147,17 +141,10 @@ def train_warm_start(
     train_seed: int = 0,
 ) -> WarmStart:
     """Train a warm start, on one thread whatever the runs use: its id names no thread count."""
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    threads = torch.get_num_threads()
     started = time.perf_counter()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            predictor, epochs, val_mse = _train(task, dataset, protocol, train_seed)
-    finally:
-        torch.set_num_threads(threads)
+    words = ("warm start", "torch", *repetition(train_seed))
+    with training_state(threads=1, seed=torch_seed(dataset.spec.seed, *words)):
+        predictor, epochs, val_mse = _train(task, dataset, protocol, train_seed)
     info = {
         "id": warm_start_id(task, dataset.spec, protocol, data_digest, train_seed),
         **_identity(dataset.spec, data_digest),
@@ -198,15 +185,16 @@ def _train(
     draws = stream(dataset.spec.seed, "warm start", "batches", *repetition(train_seed))
     features, labels, counted = data["train"]
     best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
+
+    def step(rows: torch.Tensor, predictions: torch.Tensor) -> Step:
+        gradient = mse_gradient(predictions.detach(), labels, counted, rows, scale)
+        return Step(predictions, gradient)
+
     for epoch in range(1, (protocol.warm_start_epochs or _EPOCHS) + 1):
         order = torch.from_numpy(draws.permutation(len(features)))
-        for rows in torch.split(order, protocol.batch_size):
-            predictions = predictor(features[rows])
-            optimiser.zero_grad(set_to_none=True)
-            gradient = mse_gradient(predictions.detach(), labels, counted, rows, scale)
-            torch.autograd.backward(predictions, gradient)
-            optimiser.step()
-        with torch.no_grad():
+        batches = torch.split(order, protocol.batch_size)
+        train_epoch(predictor, optimiser, features, batches, step, _untimed)
+        with evaluating(predictor):
             error = _counted_error(predictor(data["val"][0]), *data["val"][1:])
             val = float(error.square().mean())
         if val < best:
@@ -215,6 +203,11 @@ def _train(
             break
     predictor.load_state_dict(best_state)
     return predictor, epoch, best
+
+
+def _untimed(phase: str) -> AbstractContextManager[None]:
+    """Time nothing: a warm start's seconds are counted as a whole."""
+    return nullcontext()
 
 
 def mse_gradient(
@@ -254,12 +247,3 @@ def _counted_error(
     if counted.ndim < labels.ndim:
         return predictions[:, counted] - labels[:, counted]
     return predictions[counted] - labels[counted]
-
-
-def saved_state(predictor: nn.Module) -> bytes:
-    """Save a predictor's weights as bytes, loadable with ``weights_only=True``."""
-    import torch
-
-    buffer = io.BytesIO()
-    torch.save(predictor.state_dict(), buffer)
-    return buffer.getvalue()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dglbench.runs.protocol import Protocol
 from dglbench.runs.record import (
     Environment,
     Identity,
@@ -36,7 +37,7 @@ def record(val: float, *, epochs: int = 9, state: str = "done", **options) -> Ru
         options=options,
         solver="batched",
         dual_rule="centre",
-        protocol={"epochs": epochs},
+        protocol=Protocol(epochs=epochs),
         source="x",
     )
     regrets = Regrets(val, val, val, 0.0)

@@ -97,7 +97,7 @@ def test_old_runs_ask_what_default_settings_ask():
     asked = resolve_data(TASK, {"n": 50}, 25)
     assert set(options.as_dict(asked.settings)).isdisjoint({"fewest", "room"})
     assert options.as_dict(resolve_data(TASK, {"fewest": 9}, 25).settings)["fewest"] == 9
-    old = json.loads(next(REFERENCE.glob("matching-50-s25-spo-*/spec.json")).read_text("utf-8"))
+    old = json.loads(next(REFERENCE.glob("matching-50-s25-spo-*/run.json")).read_text("utf-8"))
     assert options.as_dict(asked.settings) == old["identity"]["settings"]
 
 

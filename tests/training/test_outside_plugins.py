@@ -219,7 +219,7 @@ def test_diagnostics_go_into_known_tables_only(smooth):
         run(make_spec("matching", m, epochs=1)).record.status.message
         for m in ("talkative", "sketchy")
     ]
-    assert said[0].endswith("a row for the table 'gossip'; there are duals, bound, theorem2.")
+    assert said[0].endswith("a row for the table 'gossip'; allowed are duals, bound, theorem2.")
     assert "columns dual_gap for the table 'duals'; it has dual_gap, share_refreshed" in said[1]
 
 

@@ -45,6 +45,8 @@ _NEWS_EVERY_S = 0.25
 # A worker process may have several threads; torch's random state and the clock allow one run.
 _one_at_a_time = threading.Lock()
 _finishing: set[str] = set()
+_warming = threading.Thread(target=warm_process, daemon=True)
+_hashing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def dask_setup(_worker: Any) -> None:
     """
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
-    threading.Thread(target=warm_process, daemon=True).start()
+    _warming.start()
 
 
 def ask_to_finish(topic: str) -> None:
@@ -109,9 +111,12 @@ def ask_to_finish(topic: str) -> None:
 
 def other_code(sources: list[Source]) -> str | None:
     """Say what is different about this process's code, None if nothing is."""
+    if _warming.ident is not None:  # importing torch parses, and so does hashing: see `code_hash`
+        _warming.join()
     for source in sources:
         try:
-            here = run_source(source.task, source.method, source.solver)
+            with _hashing:
+                here = run_source(source.task, source.method, source.solver)
         except DglbenchError as error:
             return str(error)
         if here != source.hash:

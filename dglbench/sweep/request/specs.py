@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dglbench.data.loading import identify
@@ -126,7 +126,7 @@ def request_like(identity: Identity, *, other_data: bool = False) -> Request:
         seeds=(identity.seed,),
         option={choice.own_name: own},
         lead_in_option={identity.method: lead_in},
-        protocol=identity.protocol,
+        protocol=asdict(identity.protocol),
         solver=identity.solver,
         threads=identity.threads,
         train_seeds=(identity.train_seed,),

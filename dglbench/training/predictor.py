@@ -1,0 +1,106 @@
+"""A run's predictor: how it is built, stepped, asked without gradient, saved and restored.
+
+A predictor is in training mode inside `train_epoch` and nowhere else, so dropout acts on
+training steps alone and batch norm learns from training instances alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from dglbench.data.checks import build_predictor, check_answer
+from dglbench.streams import repetition, torch_seed
+from dglbench.task import Dataset, Task
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+__all__ = [
+    "Step",
+    "evaluating",
+    "fresh_predictor",
+    "restore",
+    "saved_state",
+    "train_epoch",
+]
+
+
+class Step(NamedTuple):
+    """Where the backward pass of one batch begins."""
+
+    root: torch.Tensor
+    """A scalar loss, or anything with the gradient below."""
+    gradient: torch.Tensor | None = None
+    """Of the loss in ``root``, where it is known; None if ``root`` is the loss."""
+
+
+def fresh_predictor(task: Task, dataset: Dataset, train_seed: int = 0) -> nn.Module:
+    """Build the predictor with weights from the seed's ``init`` stream, and check its answer."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed(dataset.spec.seed, "init", *repetition(train_seed)))
+        predictor = build_predictor(task, dataset)
+        check_answer(task, dataset, predictor)
+    return predictor
+
+
+def train_epoch(
+    predictor: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    features: torch.Tensor,
+    batches: Iterable[torch.Tensor],
+    step: Callable[[torch.Tensor, torch.Tensor], Step],
+    phase: Callable[[str], AbstractContextManager[None]],
+) -> None:
+    """Take one optimiser step per batch of rows.
+
+    ``step`` gets the rows and the predictions for them; ``phase`` times the forward pass as
+    ``predict`` and everything after ``step`` as ``backward``.
+    """
+    import torch
+
+    predictor.train()
+    for rows in batches:
+        inputs = features.index_select(0, rows)
+        with phase("predict"):
+            predictions = predictor(inputs)
+        root, gradient = step(rows, predictions)
+        with phase("backward"):
+            optimiser.zero_grad()
+            torch.autograd.backward(root, gradient)
+            optimiser.step()
+
+
+@contextmanager
+def evaluating(predictor: nn.Module) -> Iterator[None]:
+    """Ask a predictor in evaluation mode and without gradient, then restore its mode."""
+    import torch
+
+    was_training = predictor.training
+    predictor.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        predictor.train(was_training)
+
+
+def saved_state(predictor: nn.Module) -> bytes:
+    """Save weights and buffers as bytes, loadable with ``weights_only=True``."""
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save(predictor.state_dict(), buffer)
+    return buffer.getvalue()
+
+
+def restore(predictor: nn.Module, state: bytes) -> None:
+    """Set weights and buffers to what `saved_state` saved."""
+    import torch
+
+    predictor.load_state_dict(torch.load(io.BytesIO(state), weights_only=True))
