@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dglbench.report.load import load
+from dglbench.report.loading import load
 from dglbench.report.tables import build, render
 from dglbench.runs.store import read_record, run_folders
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.load import Report, Run, Unreadable
-from dglbench.report.load import load as load_report
+from dglbench.report.loading import Report, Run, Unreadable
+from dglbench.report.loading import load as load_report
 from dglbench.runs.tables import read_tables
 
 if TYPE_CHECKING:

@@ -164,6 +164,20 @@ class Run:
         """Instances solved on the clock."""
         return self.record.summary.training_solves if self.record.summary else 0
 
+    @property
+    def peak_memory_mb(self) -> float | None:
+        """The most memory the run's process held, in megabytes; None where not logged."""
+        return self.record.summary.peak_memory_mb if self.record.summary else None
+
+    @property
+    def outside_s(self) -> float | None:
+        """Wall seconds outside training (evaluating, logging), or wall less training time."""
+        summary = self.record.summary
+        if summary and summary.outside_s is not None:
+            return summary.outside_s
+        wall, train = self.record.status.wall_s, self.train_s
+        return max(wall - train, 0.0) if wall and train is not None else None
+
     @cached_property
     def conditions(self) -> Conditions:
         """What the run's seconds depend on besides its own work."""

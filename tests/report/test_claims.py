@@ -10,8 +10,8 @@ from record_files import change_record, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
-from dglbench.report.checks import Evidence, Finding
-from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
+from dglbench.report.claims.evidence import Evidence, Finding
+from dglbench.report.claims.judge import Claim, Judged, _judge, judge, read_claims
 from dglbench.runs import schemas
 
 OWN_IDS = ["reactive-near-qptl", "reactive-sooner-than-qptl", "reactive-beats-frozen"]

@@ -11,14 +11,14 @@ from make_logs import Settings, make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.complete_blocks import average_ranks, blocks, geometric_mean
-from dglbench.report.equivalence import probabilities
-from dglbench.report.pairwise import simultaneous
-from dglbench.report.profiles import Times, anytime_scores, area
-from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
-from dglbench.report.summary import summary
+from dglbench.report.statistics.complete_blocks import average_ranks, blocks, geometric_mean
+from dglbench.report.statistics.equivalence import probabilities
+from dglbench.report.statistics.paired import simultaneous
+from dglbench.report.statistics.profiles import Times, anytime_scores, area
+from dglbench.report.statistics.ranking import Ranking, critical_difference, holm, ranking
+from dglbench.report.style.titles import listing, seed_words, title, without_seed
 from dglbench.report.tables import build
-from dglbench.report.titles import listing, seed_words, title, without_seed
+from dglbench.report.tables.summary import summary
 
 
 def regrets(tmp_path, table, methods=("two-stage", "spo", "qptl", "dgl-1")):
@@ -234,7 +234,7 @@ def test_one_pair_alone_is_not_widened_and_many_are():
 
 
 def test_the_pairwise_table_is_stricter_than_a_single_pair(report):
-    from dglbench.report.pairwise import Pairs
+    from dglbench.report.statistics.paired import Pairs
 
     pairs = Pairs(report)
     unit = report.units[0]

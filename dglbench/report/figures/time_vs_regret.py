@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from dglbench.report.curves import curves, one_seed_each, with_reference
-from dglbench.report.figures.base import Figure, clock_note, plain
-from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.figures.curve_panels import draw_curves
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report, Run, Unit
-from dglbench.report.pairwise import Pairs
-from dglbench.report.seeds import BAND_SEEDS, families
-from dglbench.report.titles import without_seed
+from dglbench.report.loading import Report, Run, Unit
+from dglbench.report.statistics.curves import curves, one_seed_each, with_reference
+from dglbench.report.statistics.paired import Pairs
+from dglbench.report.statistics.seeds import BAND_SEEDS, families
+from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
+from dglbench.report.style.curve_panels import draw_curves
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import Figure, clock_note, plain
+from dglbench.report.style.titles import without_seed
 
 __all__ = ["FIGURE", "data", "panels", "runs_of"]
 

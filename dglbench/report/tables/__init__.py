@@ -1,0 +1,32 @@
+"""The tables by name: one file per table, in it a function of the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from dglbench.errors import ReportError
+from dglbench.report.loading import Report
+from dglbench.report.names import CHANGES, TABLE_NAMES
+from dglbench.report.statistics.equivalence import BAND
+from dglbench.report.tables.sheet import Sheet
+from dglbench.report.tables.writer import FORMATS, render
+
+__all__ = ["CHANGES", "FORMATS", "TABLES", "build", "render"]
+
+TABLES: dict[str, Callable[..., Sheet]] = {
+    name: getattr(import_module(f"{__name__}.{name}"), name) for name in TABLE_NAMES
+}
+
+_AGAINST_A_BASELINE = frozenset({"summary", "ranks", "equivalence"})
+
+
+def build(name: str, report: Report, baseline: str | None = None, band: float = BAND) -> Sheet:
+    """Make the table of this name, or say which there are."""
+    if name not in TABLES:
+        raise ReportError(f"there is no table {name!r}; there are {', '.join(TABLES)}, and all.")
+    if name == "equivalence":
+        return TABLES[name](report, baseline, band)
+    if name in _AGAINST_A_BASELINE:
+        return TABLES[name](report, baseline)
+    return TABLES[name](report)
