@@ -1,11 +1,13 @@
 """The paper's statements, checked on the logs at hand.
 
 A claim is an entry of a TOML file: who said what where, and which kind of check
-would show it (`dglbench.report.claims.regret_checks`, `speed_checks` and `trends`). Judging it
+would show it (`regret_checks`, `speed_checks` and `trend_checks`). Judging it
 is the same for all kinds. Of the settings in which the claim's methods were run,
 
 - *supported*: it holds in at least ``share`` of them;
-- *refuted*: it could not reach that share even if it held in all that are open;
+- *holds in part*: it holds in some, but could not reach that share even if it held in
+  all that are open;
+- *refuted*: it could not reach that share, and holds in none;
 - *not decidable here*: anything else, and where no setting says anything.
 """
 
@@ -29,7 +31,7 @@ from dglbench.report.claims.trend_checks import SeedsAgree, Widens
 
 __all__ = ["KINDS", "Claim", "Judged", "judge", "read_claims"]
 
-Verdict = Literal["supported", "refuted", "not decidable here"]
+Verdict = Literal["supported", "holds in part", "refuted", "not decidable here"]
 
 
 class Check(Protocol):
@@ -147,7 +149,7 @@ def _judge(claim: Claim, findings: list[Finding]) -> Judged:
     if asked and holds >= claim.share * asked:
         verdict = "supported"
     elif asked and holds + unsure < claim.share * asked:
-        verdict = "refuted"
+        verdict = "holds in part" if holds else "refuted"
     if not asked:
         summary = "nothing in this folder speaks of it"
     else:

@@ -57,7 +57,6 @@ class Sooner(SettingCheck):
             return evidence.missing(unit, self.methods[0])
         found = {run.method: evidence.reach.speedup(run, baseline) for run in runs}
         words = ", ".join(f"{name(each)} {_speedup(found[each])}" for each in found)
-        target = f"to {name(self.against)}'s {percent(baseline.test_regret)}"
         numbers = {each: speedup.times for each, speedup in found.items()}
         if any(speedup.why == "start" for speedup in found.values()):
             why = f"{name(self.against)} ended no better than the warm start"
@@ -68,9 +67,13 @@ class Sooner(SettingCheck):
         sooner = [(speedup.times or 0.0) > self.min_speedup for speedup in found.values()]
         outcome: Outcome = "holds" if most(sooner) else "fails"
         own = evidence.reach.time_to(baseline, baseline.test_regret)
-        took = f" (it took {seconds(own)})" if own is not None else ""
-        tally = f"{sum(sooner)} of {len(sooner)} sooner, needs {len(sooner) // 2 + 1}"
-        return Finding(title(unit), outcome, f"{target}{took}: {words}; {tally}", numbers)
+        took = f" (reached in {seconds(own)})" if own is not None else ""
+        enough = "sooner" if self.min_speedup == 1 else f"{self.min_speedup:g} times sooner"
+        text = (
+            f"{sum(sooner)} of {len(sooner)} had {name(self.against)}'s "
+            f"{percent(baseline.test_regret)}{took} {enough}, needs {len(sooner) // 2 + 1}: {words}"
+        )
+        return Finding(title(unit), outcome, text, numbers)
 
 
 @dataclass(frozen=True)

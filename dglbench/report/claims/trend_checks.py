@@ -20,6 +20,7 @@ from dglbench.report.claims.evidence import (
     names,
 )
 from dglbench.report.loading import Run, Unit
+from dglbench.report.statistics.seeds import grouped
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import title, without_seed
 from dglbench.words import ratio
@@ -119,18 +120,14 @@ class SeedsAgree:
 
     def findings(self, evidence: Evidence) -> list[Finding]:
         """Look at every setting that was run with several seeds, once for each claim."""
-        families: dict[str, list[Unit]] = {}
-        for unit in evidence.report.units:
-            families.setdefault(unit.family, []).append(unit)
+        several = [units for units in grouped(evidence.report.units) if len(units) > 1]
         found = []
         for claim in self.claims:
             if claim not in evidence.found:
                 known = ", ".join(evidence.found)
                 raise ReportError(f"a claim compares the findings of {claim!r}; there are {known}.")
             outcomes = {item.setting: item.outcome for item in evidence.found[claim]}
-            found += [
-                _agreement(claim, units, outcomes) for units in families.values() if len(units) > 1
-            ]
+            found += [_agreement(claim, units, outcomes) for units in several]
         return found
 
 

@@ -46,7 +46,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         intervals={run.run_id: pairs.interval(run) for run in report.chosen_runs()},
         columns=min(seeds, 4),
         notes=(
-            "at the right: final level with its 95 % interval over test instances",
+            "final: level with its 95 % interval over test instances",
             *([BEST_ONLY] if is_crowded(report, layout) else []),
             *([note] if note else []),
         ),

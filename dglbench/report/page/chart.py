@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from dglbench.report.loading import Report
+from dglbench.report.loading import Report, Unit
 from dglbench.report.statistics.curves import curves, reference_regret
 from dglbench.report.statistics.seeds import families
 from dglbench.report.style.palette import on_dark, style
@@ -37,7 +37,18 @@ def runtime() -> str:
     return script.replace("</script", "<\\/script")  # would end the page's own tag
 
 
-def chart_data(report: Report) -> dict[str, Any]:
+def opening_units(report: Report) -> list[Unit]:
+    """Return the seeds of the setting that the page opens on: the last, and so the largest, of
+    those in which most methods were run.
+    """
+
+    def methods(units: list[Unit]) -> int:
+        return max(len(report.chosen_runs(unit)) for unit in units)
+
+    return max(reversed(families(report)), key=methods, default=[])
+
+
+def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
     """Return looks of the methods and, by setting and seed, the curves of the chosen runs."""
     looks = {}
     for method in report.methods:
@@ -67,7 +78,8 @@ def chart_data(report: Report) -> dict[str, Any]:
             )
         name = without_seed(units[0]) if len(units) > 1 else title(units[0])
         settings.append({"title": name, "seeds": seeds})
-    return {"methods": looks, "settings": settings}
+    first = families(report).index(opening) if opening else 0
+    return {"methods": looks, "settings": settings, "opening": first}
 
 
 def _curve(rows: pl.DataFrame) -> dict[str, Any]:
@@ -100,7 +112,7 @@ def specification() -> dict[str, Any]:
 
     def y(field: str) -> dict[str, Any]:
         return {
-            "field": field, "type": "quantitative", "title": "test relative regret",
+            "field": field, "type": "quantitative", "title": "test regret",
             "axis": {"format": "%", "tickCount": 6},  # digits as the step between ticks needs
         }  # fmt: skip
 

@@ -20,7 +20,7 @@ from dglbench.report.claims.evidence import Evidence
 from dglbench.report.claims.judge import Claim, judge, read_claims
 from dglbench.report.commands import configs, reproduce
 from dglbench.report.loading import Report
-from dglbench.report.page.chart import chart_data, runtime, specification
+from dglbench.report.page.chart import chart_data, opening_units, runtime, specification
 from dglbench.report.page.machines import machines
 from dglbench.report.page.outline import outline
 from dglbench.report.page.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
@@ -103,8 +103,11 @@ def build(
     evidence = Evidence(report)
     board = standings(report, evidence.reach, evidence.pairs)
     judged = judge(evidence, read_claims() if claims is None else claims)
+    opening = opening_units(report)
     seeds_apart = len(board) <= _MOST_COLUMNS
-    overview = summary(report, baseline, board, evidence.reach, seeds_apart=seeds_apart)
+    overview = tables.say_measure(
+        summary(report, baseline, board, evidence.reach, seeds_apart=seeds_apart), report
+    )
     drawn, undrawn = pictures(report, watch or (lambda _: None))
     beside = {
         "ranks": ranks(report, baseline),
@@ -138,10 +141,11 @@ def build(
         outline=outline(report, board, judged),
         overview=overview,
         methods=report.methods,
-        chart=chart_data(report),
+        chart=chart_data(report, opening),
+        opening=words_for(opening[0]) if opening else "",
         specification=specification(),
         runtime=runtime(),
-        leaderboard=leaderboard(report, board),
+        leaderboard=tables.say_measure(leaderboard(report, board), report),
         scale=_scales(report, board),
         look=style,
         swatches={name: f"m{at}" for at, name in enumerate(_named(report))},
@@ -151,7 +155,10 @@ def build(
         on_dark=on_dark,
         pictures=drawn,
         undrawn=undrawn,
-        beside={name: [beside[each] for each in names] for name, names in _BESIDE.items()},
+        beside={
+            name: [tables.say_measure(beside[each], report) for each in names]
+            for name, names in _BESIDE.items()
+        },
         judged=judged,
         verdicts=Counter(item.verdict for item in judged),
         tables=[

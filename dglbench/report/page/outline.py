@@ -78,8 +78,9 @@ def _claims(judged: Sequence[Judged]) -> str:
         verdicts = Counter(item.verdict for item in judged if item.claim.origin == origin)
         sentences.append(
             f"Of {plural(verdicts.total(), 'claim')}{whose.get(origin, f' of {origin}')} "
-            f"these logs support {verdicts['supported']}, refute {verdicts['refuted']} "
-            f"and cannot decide {verdicts['not decidable here']}."
+            f"these logs support {verdicts['supported']}, support {verdicts['holds in part']} in "
+            f"part, refute {verdicts['refuted']} and cannot decide "
+            f"{verdicts['not decidable here']}."
         )
     return " ".join(sentences)
 

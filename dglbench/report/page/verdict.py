@@ -24,7 +24,7 @@ def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[
     has = "has" if len(best) == 1 else "have"
     sentence = (
         f"Over {found.blocks.scope} {_names(best)} {has} the lowest mean rank by test regret, "
-        f"{lowest:.1f} of {len(found.methods)}"
+        f"{lowest:.2f} of {len(found.methods)}"
     )
     alike = [
         name

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dglbench.report.loading import Report, Run, Unit
-from dglbench.runs.selection import MEASURE, improving
+from dglbench.runs.selection import improving
 
 __all__ = ["curves", "one_seed_each", "reference_regret", "time_to", "with_reference"]
 
@@ -28,12 +28,15 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
     """
     wanted = report.chosen_runs() if runs is None else list(runs)
     names = ["run_id", "setting", "task", "n", "seed", "method"]
-    regret = report.table("regret", wanted)
+    pooled = pl.col("run_id").is_in([run.run_id for run in wanted if run.judged_by == "pooled"])
+    regret = report.table("regret", wanted).with_columns(
+        judged=pl.when(pooled).then("pooled_regret").otherwise("relative_regret")
+    )
     wide = (
         regret.filter(pl.col("split") == "test")
-        .select(*names, "epoch", "elapsed_s", test_regret="relative_regret")
+        .select(*names, "epoch", "elapsed_s", test_regret="judged")
         .join(
-            regret.filter(pl.col("split") == "val").select("run_id", "epoch", val_regret=MEASURE),
+            regret.filter(pl.col("split") == "val").select("run_id", "epoch", val_regret="judged"),
             on=["run_id", "epoch"],
             maintain_order="left",
         )

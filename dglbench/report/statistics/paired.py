@@ -56,8 +56,17 @@ class Pairs:
         if not report.chosen:
             return
         decisions = report.table("decisions", in_name_order(report))
-        worth = pl.col("optimal_value").abs().clip(lower_bound=SMALLEST_VALUE)
-        frame = decisions.select("run_id", "instance", relative=pl.col("regret") / worth)
+        optimum = pl.col("optimal_value").abs()
+        pooled = [run.run_id for run in report.chosen.values() if run.judged_by == "pooled"]
+        # Over the mean optimum, the mean over instances is the pooled regret.
+        worth = (
+            pl.when(pl.col("run_id").is_in(pooled))
+            .then(optimum.mean().over("run_id"))
+            .otherwise(optimum)
+        )
+        frame = decisions.select(
+            "run_id", "instance", relative=pl.col("regret") / worth.clip(SMALLEST_VALUE)
+        )
         regrets, instances = frame["relative"].to_numpy(), frame["instance"].to_numpy()
         for run_id, rows in blocks(frame):
             judged_on, relative = instances[rows], regrets[rows]

@@ -25,13 +25,22 @@ _SCHEMA = {"method": pl.String, "x": pl.Float64, "y": pl.Float64, "piece": pl.St
 
 @dataclass(frozen=True)
 class Axis:
-    """The shared horizontal axis, in decades; final levels stand between ``data`` and ``right``."""
+    """The shared horizontal axis, in decades, from ``left`` to ``data``.
+
+    Between ``data`` and ``right`` is a strip of its own for the final levels: there, places mean
+    nothing.
+    """
 
     left: float
     data: float
     right: float
     slot: float
     """How far apart the final levels stand."""
+
+    @property
+    def strip(self) -> float:
+        """The middle of the strip."""
+        return (self.data + self.right) / 2
 
 
 def panel_marks(
@@ -67,7 +76,7 @@ def panel_marks(
             level = end
             interval = intervals.get(str(own["run_id"][0])) or (end, end)
         lines += _path(method, BEST, *_steps(xs, best), top)
-        lines += _path(method, HELD, [xs[-1], slot], [end, end], top)
+        lines += _path(method, HELD, [xs[-1], 10**axis.data], [end, end], top)
         if end > top:  # it leaves the panel and does not come back
             continue
         if level <= top:  # of several seeds, the mean may come down from above later
@@ -85,6 +94,9 @@ def panel_marks(
         "bands": pl.concat(bands) if bands else pl.DataFrame(schema=_BAND),
         "selected": pl.DataFrame(selected, schema=_POINT),
         "ends": pl.DataFrame(ends, schema=_POINT | {"low": pl.Float64, "high": pl.Float64}),
+        "strip": pl.DataFrame(
+            {"x": [10**axis.data], "right": [10**axis.right], "low": [low], "top": [top]}
+        ),
         "corners": pl.DataFrame({"x": [10**axis.left, 10**axis.right], "y": [low, top]}),
     }
 

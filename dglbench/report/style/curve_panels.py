@@ -3,8 +3,8 @@
 In each panel a method is a solid step line (test regret of the epoch that is
 best on validation so far) over its faint raw curve; where three data seeds or
 more are drawn together, their mean over a band from the lowest to the highest. A
-marker sits where the selected epoch was reached. At the right of the panel stand
-the final levels with their intervals, one beside the other.
+marker sits where the selected epoch was reached. A shaded strip at the right, which is
+not part of the axis, shows the final levels with their intervals, one beside the other.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ _SLOT_IN = 0.08
 """Room for one method's final level at the right of a panel."""
 _LABEL_IN = 0.24
 """Room for a label under the axis: `0.01`, `100k`."""
+_STRIP_IN = 0.3
+"""Least width of the strip of final levels: its own label is as wide."""
+_STRIP = "#F1F1F1"
 # Line type, width and alpha.
 _KINDS = {
     BEST: ("solid", 0.75, 1.0),
@@ -97,7 +100,16 @@ def draw_curves(
     }  # fmt: skip
     kinds = [kind for kind in _KINDS if kind in set(joined["lines"]["kind"].to_list())]
     line = p9.aes("x", "y", group="piece", linetype="kind", size="kind", alpha="kind")
-    plot = p9.ggplot() + p9.geom_blank(p9.aes("x", "y"), drawn["corners"])
+    plot = (
+        p9.ggplot()
+        + p9.geom_blank(p9.aes("x", "y"), drawn["corners"])
+        + p9.geom_rect(
+            p9.aes(xmin="x", xmax="right", ymin="low", ymax="top"), drawn["strip"], fill=_STRIP
+        )
+        + p9.geom_segment(
+            p9.aes("x", "low", xend="x", yend="top"), drawn["strip"], color="#BBBBBB", size=0.4
+        )
+    )
     if not drawn["bands"].empty:
         plot += p9.geom_ribbon(
             p9.aes("x", ymin="low", ymax="high", fill="method"), drawn["bands"], alpha=0.11
@@ -119,7 +131,7 @@ def draw_curves(
         + p9.geom_point(p9.aes("x", "y", color="method", shape="method"), drawn["ends"],
                         size=1.2, stroke=0.3)
     )  # fmt: skip
-    labs = {"x": x_title, "y": "test relative regret"}
+    labs = {"x": x_title, "y": "test regret"}
     written = lines((*notes, *_above(frame, panels, intervals)), width)
     if written:
         labs["caption"] = "\n".join(written)
@@ -133,9 +145,9 @@ def draw_curves(
         + p9.facet_wrap("panel", ncol=columns, scales="free_y",
                         labeller=wrap(int(12.5 * width / columns)))
         + p9.scale_x_log10(
-            breaks=ticks, minor_breaks=[],
+            breaks=[*ticks, 10**axis.strip], minor_breaks=[],
             limits=(10**axis.left, 10**axis.right), expand=(0, 0),
-            labels=lambda values: _axis_labels(values, x_labels, zero),
+            labels=lambda values: [*_axis_labels(values[:-1], x_labels, zero), "final"],
         )
         + p9.scale_y_continuous(labels=percent, expand=(0, 0))
         + _kind_scales(kinds)
@@ -210,20 +222,22 @@ def _axis(
     left, data = math.log10(floor), max(math.log10(last), math.log10(floor) + 1)
     margin = 0.02 * (data - left)
     most = frame.group_by("panel").agg(pl.col("method").n_unique())["method"].max()
-    slot_in = min(_SLOT_IN, 0.45 * panel_in / (int(str(most)) + 0.6))
-    gutter_in = slot_in * (int(str(most)) + 0.6)
+    slots = int(str(most)) + 0.6
+    gutter_in = max(_STRIP_IN, slots * min(_SLOT_IN, 0.45 * panel_in / slots))
     per_inch = (data - left + 2 * margin) / (panel_in - gutter_in)
     right = data + margin + per_inch * gutter_in
-    return Axis(left - margin, data + margin, right, per_inch * slot_in), floor
+    return Axis(left - margin, data + margin, right, per_inch * gutter_in / slots), floor
 
 
 def _ticks(axis: Axis, zero: float | None, panel_in: float) -> list[float]:
     """Return ticks under the data, their labels apart; where calls are counted, one at 0."""
     low = axis.left if zero is None else math.log10(zero * 5)
-    powers = [10.0**power for power in range(math.ceil(low - 1e-9), math.floor(axis.data) + 1)]
     decade_in = panel_in / (axis.right - axis.left)
+    # The strip has a label too, which needs its room.
+    high = min(axis.data, axis.strip - _LABEL_IN / decade_in)
+    powers = [10.0**power for power in range(math.ceil(low - 1e-9), math.floor(high) + 1)]
     powers = powers[:: max(1, math.ceil(_LABEL_IN / decade_in))]
-    ticks = powers if len(powers) >= 3 else log_breaks((10**low, 10**axis.data))
+    ticks = powers if len(powers) >= 3 else log_breaks((10**low, 10**high))
     return ticks if zero is None else [zero, *ticks]
 
 

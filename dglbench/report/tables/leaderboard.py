@@ -106,6 +106,7 @@ def _row(
         Cell("", low),
         Cell("", high),
         text("best" if standing.is_best else "tied" if standing.ties_best else "behind"),
+        Cell(f"{run.absolute_regret:.3g}", run.absolute_regret),
         _time(standing.reach_s, comparable),
         _time(standing.near_s, comparable),
         count(standing.solves),
@@ -143,6 +144,12 @@ _COLUMNS = (
     Column("regret_low", "from", "lower end of the interval", numeric=True, files_only=True),
     Column("regret_high", "to", "upper end of the interval", numeric=True, files_only=True),
     Column("standing", "standing", "best, tied with it, or behind", files_only=True),
+    Column(
+        "absolute_regret",
+        "absolute",
+        "mean test regret per instance, in the unit of the labels",
+        numeric=True,
+    ),
     Column("reach_s", "time", "training time to the selected epoch", numeric=True),
     Column(
         "near_best_s",
@@ -160,7 +167,8 @@ _COLUMNS = (
 
 _LEGEND = (
     "★ lowest test regret; ≈ its difference to ★ on the same test instances has a 95 % bootstrap "
-    "interval that holds 0, so it may be as good.",
+    "interval that holds 0, so it may be as good. absolute: mean test regret per instance, in the "
+    "unit of the labels.",
     "time: training seconds to the epoch chosen on validation, without evaluation and without the "
     "shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in the "
     "setting. vs: time the baseline needed for its own regret, over the time this method needed "

@@ -19,7 +19,7 @@ __all__ = ["seeds"]
 def seeds(report: Report, reach: Reach | None = None) -> Sheet:
     """List, per setting and method, mean and spread of test regret over its seeds."""
     reach = reach or Reach(report)
-    rows, few = [], False
+    rows, few, missing = [], False, False
     for units in families(report):
         if len(units) < 2:
             continue
@@ -31,6 +31,7 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
             ]
             if runs:
                 few |= len(runs) < BAND_SEEDS
+                missing |= len(runs) < len(units)
                 rows.append(_row(report, units, method, runs, reach))
     notes = [
         "a data seed draws a different dataset, so the spread holds both: how different the "
@@ -38,8 +39,15 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
         "initial weights and batches. gain: share of the warm start's regret that training took "
         "away, mean over seeds.",
     ]
+    if missing:
+        notes.append(
+            "A method with fewer seeds than its setting (2 of 3) has a mean over other data than "
+            "the methods beside it; compare them with --seeds."
+        )
     if few:
-        notes.append("With two seeds there is no spread worth the name; the range is all there is.")
+        notes.append(
+            f"With fewer than {BAND_SEEDS} seeds no standard deviation is given, only the range."
+        )
     if not rows:
         notes = [
             "No setting here was run with several seeds; `--seeds 10,25,95` would, or, on the "
@@ -64,6 +72,7 @@ _COLUMNS = (
 def _row(
     report: Report, units: list[Unit], method: str, runs: list[Run], reach: Reach
 ) -> tuple[Cell, ...]:
+    fewer = len(runs) < len(units)
     regrets = np.array([run.test_regret for run in runs])
     starts = {unit.key: reference_regret(report, unit) for unit in units}
     gains = [1 - run.test_regret / start for run in runs if (start := starts[run.unit.key])]
@@ -72,7 +81,7 @@ def _row(
     return (
         text(without_seed(units[0])),
         Cell(style(method).label, method),
-        count(len(runs)),
+        Cell(f"{len(runs)} of {len(units)}", len(runs), "muted") if fewer else count(len(runs)),
         _share(float(regrets.mean())),
         _share(float(regrets.std(ddof=1))) if len(runs) >= BAND_SEEDS else NOTHING,
         _share(float(regrets.min())),

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dglbench.report.loading import Report, Unit
-from dglbench.report.statistics.complete_blocks import average_ranks, check_baseline, geometric_mean
+from dglbench.report.statistics.complete_blocks import (
+    Blocks,
+    average_ranks,
+    check_baseline,
+    geometric_mean,
+)
+from dglbench.report.statistics.complete_blocks import blocks as complete_blocks
+from dglbench.report.statistics.seeds import grouped
 from dglbench.report.statistics.standings import Standing, standings
 from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import title, without_seed
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet
+from dglbench.report.style.titles import plural, title, without_seed
+from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, mark_best
 from dglbench.statistics import Numbers
 from dglbench.words import percent, ratio, seconds
 
@@ -74,24 +81,17 @@ def summary(
                 least_is_best=False,
             )
         )
-    # Ranks in a few settings say little beside ranks in all of them.
-    scarce = {
-        method
-        for method in report.methods
-        if 2 * sum((unit.key, method) in report.chosen for unit in units) < len(units)
-    }
-    groups = [[unit] for unit in units] if seeds_apart else _families(units)
+    groups = [[unit] for unit in units] if seeds_apart else grouped(units)
+    design = complete_blocks(report)
     blocks = [
-        _mark_best(_block(report, units, groups, board, measure), scarce) for measure in measures
+        mark_best(_block(report, design, groups, board, measure), min, range(2, 3))
+        for measure in measures
     ]
     # By mean rank of regret, in all blocks: with twenty methods that is what one looks for.
     rank = {row[1].value: row[2].value for row in blocks[0]}
-    order = {
-        method: (method in scarce, at if isinstance(at, float) else math.inf)
-        for method, at in rank.items()
-    }
+    order = {method: math.inf if at is None else at for method, at in rank.items()}
     rows = [row for block in blocks for row in sorted(block, key=lambda row: order[row[1].value])]
-    notes = _notes(report, units, baseline)
+    notes = _notes(report, units, design, baseline)
     if any(len(group) > 1 for group in groups):
         notes = (_OVER_SEEDS, *notes)
     return Sheet("summary", "Summary", _columns(groups), tuple(rows), notes, by="measure")
@@ -99,11 +99,12 @@ def summary(
 
 def _block(
     report: Report,
-    units: Sequence[Unit],
+    design: Blocks,
     groups: Sequence[Sequence[Unit]],
     board: Mapping[str, Sequence[Standing]],
     measure: _Measure,
 ) -> list[tuple[Cell, ...]]:
+    units = [unit for group in groups for unit in group]
     timed = not measure.least_is_best or measure.write is seconds
     shape = (len(units), len(report.methods))
     values, ranks = np.full(shape, math.nan), np.full(shape, math.nan)
@@ -119,6 +120,8 @@ def _block(
         ranks[at, ran] = average_ranks((found if measure.least_is_best else -found)[None])[0]
     counted = int((~np.isnan(ranks).all(axis=1)).sum())
     place = {unit.key: at for at, unit in enumerate(units)}
+    shared = values[[place[unit.key] for unit in design.units]]
+    mean_ranks = _mean_ranks(report, design, shared if measure.least_is_best else -shared)
     columns = [
         _column(measure, values[[place[unit.key] for unit in group]],
                 ranks[[place[unit.key] for unit in group]])
@@ -126,22 +129,30 @@ def _block(
     ]  # fmt: skip
     rows = []
     for at, method in enumerate(report.methods):
-        own, places = values[:, at], ranks[:, at][~np.isnan(ranks[:, at])]
-        known = own[~np.isnan(own)]
+        known = values[:, at][~np.isnan(values[:, at])]
         mean = geometric_mean(known.tolist())
-        if not known.size:
-            overall = (NOTHING, NOTHING)
-        else:
-            mean_rank = float(places.mean())
-            whole = measure.write(mean) + _share(known.size, counted)
-            overall = (
-                Cell(f"{mean_rank:.1f}{_share(places.size, counted)}", mean_rank),
-                Cell(whole, mean) if math.isfinite(mean) else NOTHING,
-            )
+        whole = measure.write(mean) + _share(known.size, counted) if known.size else ""
+        mean_rank = mean_ranks.get(method)
+        overall = (
+            NOTHING if mean_rank is None else Cell(f"{mean_rank:.2f}", mean_rank),
+            Cell(whole, mean) if math.isfinite(mean) else NOTHING,
+        )
         cells = [column[at] for column in columns]
         named = Cell(measure.name, measure.name)
         rows.append((named, Cell(style(method).label, method), *overall, *cells))
     return rows
+
+
+def _mean_ranks(report: Report, design: Blocks, values: Numbers) -> dict[str, float]:
+    """Return the mean rank of each method of the complete part, least first, as `ranking` does.
+
+    ``values`` are (units of the part, methods of the report); one that is unknown ranks last.
+    """
+    own = values[:, [report.methods.index(method) for method in design.methods]]
+    own = own[~np.isnan(own).all(axis=1)]
+    if not own.size:
+        return {}
+    return dict(zip(design.methods, average_ranks(own).mean(axis=0).tolist(), strict=True))
 
 
 def _number(value: float | None) -> float:
@@ -151,14 +162,6 @@ def _number(value: float | None) -> float:
 def _share(size: int, of: int) -> str:
     """Say in how many of the settings, where it is not in all."""
     return "" if size == of else f" ({size} of {of})"
-
-
-def _families(units: Sequence[Unit]) -> list[list[Unit]]:
-    """Put together what differs by its seeds alone."""
-    groups: dict[str, list[Unit]] = {}
-    for unit in units:
-        groups.setdefault(unit.family, []).append(unit)
-    return list(groups.values())
 
 
 def _column(measure: _Measure, values: Numbers, ranks: Numbers) -> list[Cell]:
@@ -185,18 +188,6 @@ def _column(measure: _Measure, values: Numbers, ranks: Numbers) -> list[Cell]:
     return cells
 
 
-def _mark_best(rows: list[tuple[Cell, ...]], scarce: Collection[str]) -> list[tuple[Cell, ...]]:
-    """Mark the best mean rank of the block."""
-    known = [row[2].value for row in rows if row[1].value not in scarce]
-    best = min((rank for rank in known if isinstance(rank, float)), default=None)
-    return [
-        (*row[:2], Cell(row[2].text, row[2].value, "best"), *row[3:])
-        if best is not None and row[2].value == best and row[1].value not in scarce
-        else row
-        for row in rows
-    ]
-
-
 def _leads(report: Report, reach: Reach, units: Sequence[Unit], baseline: str) -> dict[str, float]:
     leads = {}
     for unit in units:
@@ -212,7 +203,7 @@ def _columns(groups: Sequence[Sequence[Unit]]) -> tuple[Column, ...]:
     return (
         Column("measure", "measure", "what the block shows"),
         Column("method", "method", "the method"),
-        Column("mean_rank", "mean rank", "1 is best; over the settings it ran in", numeric=True),
+        Column("mean_rank", "mean rank", "1 is best; over settings that all ran in", numeric=True),
         Column("mean", "geometric mean", "over the settings with a value", numeric=True),
         *(_heading(group) for group in groups),
     )
@@ -232,12 +223,16 @@ _OVER_SEEDS = (
 )
 
 
-def _notes(report: Report, units: Sequence[Unit], baseline: str | None) -> tuple[str, ...]:
+def _notes(
+    report: Report, units: Sequence[Unit], design: Blocks, baseline: str | None
+) -> tuple[str, ...]:
     notes = [
-        "in brackets: the method's rank in the setting, 1 is best. The mean rank is over the "
-        "settings the method ran in and counts one that never got there as last; the geometric "
-        "mean is over the settings with a value. Both say how many where some are missing; below "
-        "the others: methods that ran in fewer than half of the settings.",
+        "in brackets: the method's rank in the setting, 1 is best. The mean rank is that of the "
+        f"table ranks: over {plural(len(design.units), 'setting')} in which all of "
+        f"{plural(len(design.methods), 'method')} have a result; one that never got there is "
+        "last. The geometric mean is over the settings with a value and says how many where some "
+        "are missing.",
+        *design.left_out,
         f"to best + {_WITHIN}: training seconds until the test regret of the epoch best on "
         f"validation so far was within {_WITHIN} of the lowest in the setting.",
     ]

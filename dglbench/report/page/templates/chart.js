@@ -13,9 +13,7 @@
   const boxes = [...document.querySelectorAll("#chart-methods input")];
 
   data.settings.forEach((setting, at) => control("setting").append(new Option(setting.title, at)));
-  // The last, and largest, of the settings in which most methods were run.
-  const methodsIn = data.settings.map(({ seeds }) => Math.max(...seeds.map(({ curves }) => Object.keys(curves).length)));
-  control("setting").value = methodsIn.lastIndexOf(Math.max(...methodsIn));
+  control("setting").value = data.opening;
 
   function fillSeeds() {
     const { seeds } = data.settings[control("setting").value];

@@ -31,6 +31,8 @@ for (const blocks of document.querySelectorAll(".blocks")) {
   label.className = "picker";
   label.append(`${blocks.dataset.what} `, select);
   parts.forEach((part, at) => select.append(new Option(part.dataset.title, at)));
+  // All tables open on the setting that the chart opens on.
+  select.value = Math.max(0, parts.findIndex((part) => part.dataset.title === document.body.dataset.opening));
   const show = () => parts.forEach((part, at) => part.classList.toggle("away", at !== Number(select.value)));
   select.addEventListener("change", show);
   blocks.prepend(label);
