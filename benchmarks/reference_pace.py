@@ -17,7 +17,7 @@ from pathlib import Path
 import tomlkit
 
 import dglbench.sweep.plan.reference_pace as pace
-from dglbench.report.palette import method_order
+from dglbench.report.style.palette import method_order
 from dglbench.runs.store import read_record, run_folders
 
 ROOT = Path(__file__).parent.parent

@@ -40,7 +40,7 @@ protocol = { epochs = 9, patience = 2 }
 option = { dgl-1 = { lr = 0.05 } }
 space = { two-stage = { lr = [0.1, 0.2] }, dgl-1 = { tau = [0.1, 1.0] } }
 """
-CLAIMS = Path(__file__).parent.parent / "dglbench/report/claims.toml"
+CLAIMS = Path(__file__).parent.parent / "dglbench/report/claims/claims.toml"
 
 
 class Outcome(NamedTuple):

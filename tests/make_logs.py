@@ -88,6 +88,7 @@ def make_run(
     source: str = "0" * 12,
     regret_factor: float = 1.0,
     integral: bool | None = None,
+    data_digest: str | None = None,
 ) -> Path:
     """Write one run and return its folder; a failed ``status`` leaves no tables."""
     spec = RunSpec(
@@ -98,6 +99,7 @@ def make_run(
         dual_rule="centre",
         protocol=Protocol(epochs=epochs),
         source=source,
+        data_digest=data_digest,
     )
     rng = np.random.default_rng([sum(map(ord, task + method)), n, seed])
     status = dict(status or {})

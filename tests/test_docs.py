@@ -42,9 +42,9 @@ SCRIPTS = re.findall(
 )
 
 
-def run_script(number, folder):
+def run_script(number, folder, then=""):
     return subprocess.run(
-        [sys.executable, "-c", SCRIPTS[number]],
+        [sys.executable, "-c", SCRIPTS[number] + then],
         cwd=folder, capture_output=True, text=True, check=True, timeout=300,
     ).stdout  # fmt: skip
 
@@ -57,5 +57,10 @@ def test_the_training_loop_runs_as_it_stands_and_learns(tmp_path):
 
 
 def test_results_become_a_figure_as_the_page_shows(tmp_path):
-    assert "rdgl-newton" in run_script(1, tmp_path)
+    # A line that joined several runs would go back in time where the next begins.
+    ask = "lines = figure.draw().axes[0].lines; back = [x.get_xdata().diff().lt(0) for x in lines]"
+    ask += "; print(f'{len(lines)} lines, {sum(map(sum, back))} steps back')"
+    told = run_script(1, tmp_path, "\n" + ask)
+    assert "rdgl-newton" in told
+    assert "9 lines, 0 steps back" in told, "three methods on three data seeds"
     assert (tmp_path / "curves.png").stat().st_size > 5_000

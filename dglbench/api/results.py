@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.load import Report, Run, Unreadable
-from dglbench.report.load import load as load_report
+from dglbench.report.loading import Report, Run, Unreadable
+from dglbench.report.loading import load as load_report
 from dglbench.runs.tables import read_tables
 
 if TYPE_CHECKING:
@@ -23,22 +23,24 @@ RUN_COLUMNS: dict[str, tuple[Any, str]] = {
     "run_id": (pl.String, "name of the run and of its folder"),
     "setting": (pl.String, "what it may be compared within, such as matching-50"),
     "task": (pl.String, "the task"),
-    "n": (pl.Int64, "size of an instance"),
+    "n": (pl.Int64, "size of each instance"),
     "seed": (pl.Int64, "data seed"),
     "method": (pl.String, "the method, such as dgl-5"),
     "options": (pl.String, "the method's options, lr among them, as JSON"),
     "solver": (pl.String, "solver family"),
     "state": (pl.String, "done, failed, timeout, interrupted or diverged"),
     "chosen": (pl.Boolean, "whether it stands for its method in its setting: lowest val_regret"),
-    "epoch": (pl.Int64, "the selected epoch: lowest validation relative regret"),
+    "epoch": (pl.Int64, "the selected epoch: lowest validation regret"),
     "elapsed_s": (pl.Float64, "training seconds up to the selected epoch, set-up included"),
     "solves": (pl.Int64, "instances solved in training up to the selected epoch"),
-    "val_regret": (pl.Float64, "validation relative regret at the selected epoch"),
-    "test_regret": (pl.Float64, "test relative regret at the selected epoch"),
-    "test_regret_low": (pl.Float64, "lower end of its 95 % bootstrap interval over instances"),
+    "judged_by": (pl.String, "which regret the next three columns hold: relative or pooled"),
+    "val_regret": (pl.Float64, "validation regret at the selected epoch"),
+    "test_regret": (pl.Float64, "test regret at the selected epoch"),
+    "start_regret": (pl.Float64, "test regret of the warm start, null without one"),
+    "test_regret_low": (pl.Float64, "lower end of its logged 95 % interval over instances"),
     "test_regret_high": (pl.Float64, "upper end of that interval"),
+    "test_absolute_regret": (pl.Float64, "mean test regret per instance, in label units"),
     "test_mse": (pl.Float64, "test mean squared error at the selected epoch, in label units"),
-    "start_regret": (pl.Float64, "test relative regret of the warm start, null without one"),
     "epochs_run": (pl.Int64, "epochs trained in all"),
     "train_s": (pl.Float64, "training seconds in all"),
     "message": (pl.String, "why it did not finish, null if it did"),
@@ -50,7 +52,7 @@ RUN_COLUMNS: dict[str, tuple[Any, str]] = {
 class Results:
     """The runs of a folder. Frames are read when first asked for.
 
-    `runs` has a row a run (`RUN_COLUMNS`); the others are the tables that runs write
+    `runs` has one row per run (`RUN_COLUMNS`); the others are the tables that runs write
     (`dglbench.runs.schemas`, docs/logs.md), of all readable runs, each row with ``run_id``,
     ``setting``, ``task``, ``n``, ``seed`` and ``method`` in front.
     """
@@ -69,7 +71,7 @@ class Results:
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """One row a run, whatever its state."""
+        """One row per run, whatever its state."""
         chosen = {run.run_id for run in self._report.chosen.values()}
         rows = [_row(run, run.run_id in chosen) for run in self._report.runs]
         return pl.DataFrame(rows, schema={name: kind for name, (kind, _) in RUN_COLUMNS.items()})
@@ -148,10 +150,12 @@ def _row(run: Run, chosen: bool) -> dict[str, Any]:
         "epoch": run.selected_epoch,
         "elapsed_s": selected.elapsed_s if selected else None,
         "solves": selected.solves if selected else None,
-        "val_regret": selected.val.relative_regret if selected else None,
-        "test_regret": selected.test.relative_regret if selected else None,
+        "judged_by": run.judged_by,
+        "val_regret": run.val_regret if selected else None,
+        "test_regret": run.test_regret if selected else None,
         "test_regret_low": low,
         "test_regret_high": high,
+        "test_absolute_regret": run.absolute_regret if selected else None,
         "test_mse": selected.test.mse if selected else None,
         "start_regret": run.warm_start_regret,
         "epochs_run": run.epochs_run,

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from dglbench.cli import console
-from dglbench.cli import report_asked as asked
-from dglbench.cli.report_names import FIGURE_NAMES, TABLE_NAMES, open_files
-from dglbench.cli.report_show import print_sheet, print_unfinished, show_claims
+from dglbench.cli.report_terminal import (
+    open_files,
+    print_sheet,
+    print_unfinished,
+    show_claims,
+)
 from dglbench.errors import ReportError
+from dglbench.report.names import CHANGES, FIGURE_NAMES, TABLE_NAMES
 
 if TYPE_CHECKING:
     from dglbench.report import Report
-    from dglbench.report.figures.layout import Layout
+    from dglbench.report.style.layout import Layout
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -49,7 +53,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Show this table; repeat for several: {', '.join(TABLE_NAMES)} or all.  "
+            help="Show this table; repeat for several: "
+            f"{', '.join((*TABLE_NAMES, CHANGES))} or all.  "
             "[default: leaderboard, if nothing else is asked for]",
         ),
     ] = None,
@@ -129,24 +134,28 @@ def run(
         from dglbench.plugin_files import load_plugins
 
         load_plugins(plugin)
-    figures, tables = asked.figure_names(figure or []), asked.table_names(table or [])
+    from dglbench.report import request
+
+    figures, tables = request.figure_names(figure or []), request.table_names(table or [])
     folders = results or [Path("results")]
-    asked.check_folders(folders, tables)
+    request.check_folders(folders, tables)
     nothing_asked = not (figures or tables or claims or claims_file or html)
     if nothing_asked:
         tables = ["leaderboard"]
     if open_ and not (figures or html):
         raise ReportError("--open shows figures and pages; add --figure NAME or --html FILE.")
-    out, format = asked.file_asked(out, format or [], figures)
-    picture_formats, table_format = asked.formats(format, bool(figures), bool(tables))
+    out, format = request.file_asked(out, format or [], figures)
+    picture_formats, table_formats = request.formats(format, bool(figures), bool(tables))
     target = out or _OUT
-    asked.check_places(target if figures or (out and table_format) else None, html, picture_formats)
+    request.check_places(
+        target if figures or (out and table_formats) else None, html, picture_formats
+    )
     from dglbench.report import load
     from dglbench.report.narrow import narrow
 
     # The list of runs is there to explain why nothing finished, so it alone needs no result.
     only_runs = tables == ["runs"] and not (figures or claims or claims_file or html)
-    each = [[folder] for folder in folders] if "changes" in tables else [folders]
+    each = [[folder] for folder in folders] if CHANGES in tables else [folders]
     reports = [
         narrow(load(*some, require_done=not only_runs), methods=methods, tasks=tasks, seeds=seeds)
         for some in each
@@ -156,13 +165,13 @@ def run(
         console.note(f"runs: {report.folder}")
     document: dict[str, Any] = {"results": str(report.folder)}
     if tables:
-        wanted = _Wanted(table_format, out, baseline, band)
+        wanted = _Wanted(table_formats, out, baseline, band)
         document["tables"] = _show_tables(reports, tables, wanted, quiet=json)
     if claims or claims_file:
         document["claims"] = show_claims(report, claims_file, quiet=json)
     if figures:
         everything = "all" in (figure or [])
-        layout = asked.layout(width, every_method=methods is not None)
+        layout = request.layout(width, every_method=methods is not None)
         document["figures"] = _draw(report, figures, picture_formats, target, everything, layout)
     if html:
         _write_page(report, html, claims_file, title, baseline)
@@ -180,7 +189,7 @@ def run(
 class _Wanted(NamedTuple):
     """How tables were asked for."""
 
-    format: str | None
+    formats: Sequence[str]
     out: Path | None
     baseline: str | None
     band: float
@@ -193,26 +202,26 @@ def _show_tables(
     from dglbench.report import tables
 
     records: dict[str, Any] = {}
-    format, out = wanted.format, wanted.out
     for name in names:
         if name == tables.CHANGES:
-            from dglbench.report.changes import changes
+            from dglbench.report.tables.changes import changes
 
             sheet = changes(*reports)
         else:
             sheet = tables.build(name, reports[0], wanted.baseline, wanted.band)
         records[name] = {"rows": sheet.records(), "notes": list(sheet.notes)}
-        if out is not None and format is not None:
-            path = out / f"{name}.{format}"
-            try:
-                atomic.write_text(path, tables.render(sheet, format))
-            except OSError as error:
-                raise _unwritable(path, error) from error
-            records[name]["file"] = str(path)
-            console.note(f"{name}: {path}")
-        elif format is not None and not quiet:
-            console.out.file.write(tables.render(sheet, format))
-        elif not quiet:
+        for format in wanted.formats:
+            if wanted.out is not None:
+                path = wanted.out / f"{name}.{format}"
+                try:
+                    atomic.write_text(path, tables.render(sheet, format))
+                except OSError as error:
+                    raise _unwritable(path, error) from error
+                records[name].setdefault("file", str(path))
+                console.note(f"{name}: {path}")
+            elif not quiet:
+                console.out.file.write(tables.render(sheet, format))
+        if not wanted.formats and not quiet:
             print_sheet(sheet)
             if name == "leaderboard":
                 print_unfinished(reports[0])
@@ -260,7 +269,7 @@ def _write_page(
     baseline: str | None,
 ) -> None:
     from dglbench.report import page
-    from dglbench.report.claims import read_claims
+    from dglbench.report.claims.judge import read_claims
 
     claims = read_claims(claims_file)
     with console.progress("drawing the page", len(page.steps())) as tracker:

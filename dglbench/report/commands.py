@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from dglbench.report.load import Report, Run, Unit
+from dglbench.report.loading import Report, Run, Unit
 
 __all__ = ["configs", "reproduce", "retime"]
 

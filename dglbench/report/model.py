@@ -37,7 +37,8 @@ class Unit:
     n: int
     seed: int
     solver: str
-    data_digest: str | None
+    family: str
+    """What units that differ by nothing but their seeds share: they are repetitions."""
     settings: Mapping[str, Any] = field(repr=False)
     train_seed: int = 0
     """Which repetition of the training, on the same data."""
@@ -47,12 +48,6 @@ class Unit:
         """Return the text that runs of one unit share."""
         names = ("task", "settings", "seed", "solver", "data_digest", "train_seed")
         return json.dumps({name: getattr(identity, name) for name in names}, sort_keys=True)
-
-    @property
-    def family(self) -> str:
-        """What units that differ by nothing but their seeds share: they are repetitions."""
-        document = {"task": self.task, "settings": dict(self.settings), "solver": self.solver}
-        return json.dumps(document | {"data_digest": self.data_digest}, sort_keys=True)
 
     @property
     def seed_words(self) -> str:
@@ -124,25 +119,49 @@ class Run:
         return self.record.selected.epoch if self.record.selected else None
 
     @property
+    def judged_by(self) -> str:
+        """``relative`` (mean of regret/|optimum|) or ``pooled`` (Σ regret / Σ |optimum|).
+
+        A run is judged by its pooled regret where too many optima are near 0 to divide by.
+        """
+        return str(getattr(self.record.summary, "judged_by", "relative"))
+
+    @property
+    def measure(self) -> str:
+        """The regret it is judged by: a column of the regret log, and a field of `Regrets`."""
+        return f"{self.judged_by}_regret"
+
+    @property
     def val_regret(self) -> float:
-        """Validation relative regret at the selected epoch: what a run is chosen by."""
-        return self.record.selected.val.relative_regret if self.record.selected else math.nan
+        """Validation regret at the selected epoch: what a run is chosen by."""
+        selected = self.record.selected
+        return float(getattr(selected.val, self.measure)) if selected else math.nan
 
     @property
     def test_regret(self) -> float:
-        """Test relative regret at the selected epoch."""
-        return self.record.selected.test.relative_regret if self.record.selected else math.nan
+        """Test regret at the selected epoch, by the measure that the run is judged by."""
+        selected = self.record.selected
+        return float(getattr(selected.test, self.measure)) if selected else math.nan
+
+    @property
+    def absolute_regret(self) -> float:
+        """Mean test regret per instance at the selected epoch, in the unit of the labels."""
+        return self.record.selected.test.absolute_regret if self.record.selected else math.nan
 
     @property
     def test_interval(self) -> tuple[float, float] | None:
-        """The bootstrap interval of the test regret that the run logged."""
-        return self.record.selected.test.relative_regret_ci if self.record.selected else None
+        """The bootstrap interval that the run logged, which is of its relative regret."""
+        if self.record.selected is None or self.judged_by != "relative":
+            return None
+        return self.record.selected.test.relative_regret_ci
 
     @property
     def warm_start_regret(self) -> float | None:
-        """Test relative regret of the shared predictor the run started from."""
+        """Test regret of the shared predictor the run started from, None if it was not logged."""
         summary = self.record.summary
-        return summary.warm_start.test_relative_regret if summary and summary.warm_start else None
+        if summary is None or summary.warm_start is None:
+            return None
+        return getattr(summary.warm_start, f"test_{self.measure}", None)
 
     @property
     def train_instances(self) -> int | None:
@@ -163,6 +182,20 @@ class Run:
     def training_solves(self) -> int:
         """Instances solved on the clock."""
         return self.record.summary.training_solves if self.record.summary else 0
+
+    @property
+    def peak_memory_mb(self) -> float | None:
+        """The most memory the run's process held, in megabytes; None where not logged."""
+        return self.record.summary.peak_memory_mb if self.record.summary else None
+
+    @property
+    def outside_s(self) -> float | None:
+        """Wall seconds outside training (evaluating, logging), or wall less training time."""
+        summary = self.record.summary
+        if summary and summary.outside_s is not None:
+            return summary.outside_s
+        wall, train = self.record.status.wall_s, self.train_s
+        return max(wall - train, 0.0) if wall and train is not None else None
 
     @cached_property
     def conditions(self) -> Conditions:
@@ -230,21 +263,26 @@ class Comparability:
 
 
 def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
-    """Name every unit by its task and size, and by what else tells it from the others."""
+    """Name every unit by its task and size, and by what else distinguishes it from the others."""
     first = {Unit.key_of(identity): identity for identity in identities}
+    versions = _data_versions(first.values())
     bases: dict[str, list[str]] = {}
     for key, identity in first.items():
         bases.setdefault(identity.setting, []).append(key)
     units = {}
     for base, keys in bases.items():
-        facts = {key: _facts(first[key]) for key in keys}
+        facts = {key: _facts(first[key]) | versions[key] for key in keys}
         names = {name: None for fact in facts.values() for name in fact}
         differing = [
             name for name in names if len({_text(fact.get(name)) for fact in facts.values()}) > 1
         ]
         for key in keys:
             identity = first[key]
-            extra = [_phrase(name, facts[key].get(name)) for name in differing]
+            extra = [
+                _phrase(name, facts[key].get(name))
+                for name in differing
+                if name != "data" or name in facts[key]
+            ]
             units[key] = Unit(
                 key=key,
                 label=", ".join([base, *extra]),
@@ -253,7 +291,7 @@ def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
                 n=int(identity.settings.get("n", 0)),
                 seed=identity.seed,
                 solver=identity.solver,
-                data_digest=identity.data_digest,
+                family=json.dumps([_repeated(identity), versions[key]], sort_keys=True),
                 settings=identity.settings,
                 train_seed=identity.train_seed,
             )
@@ -267,9 +305,37 @@ def _facts(identity: Identity) -> dict[str, Any]:
         "seed": identity.seed,
         **settings,
         "solver": identity.solver,
-        "data": identity.data_digest,
         "train seed": identity.train_seed,
     }
+
+
+def _repeated(identity: Identity) -> dict[str, Any]:
+    """Return what runs on different seeds of one setting share."""
+    return {
+        "task": identity.task,
+        "settings": dict(identity.settings),
+        "solver": identity.solver,
+    }
+
+
+def _data_versions(identities: Iterable[Identity]) -> dict[str, dict[str, Any]]:
+    """Return unit key to the content of its data, for settings that have several versions of it.
+
+    Outside the bundled tasks, data are identified by their content, which differs with every
+    seed. That alone makes no setting: seeds stay repetitions of one as long as each of
+    them has one content.
+    """
+    groups: dict[str, list[Identity]] = {}
+    for identity in identities:
+        groups.setdefault(json.dumps(_repeated(identity), sort_keys=True), []).append(identity)
+    found: dict[str, dict[str, Any]] = {}
+    for group in groups.values():
+        contents = {(each.seed, each.data_digest) for each in group}
+        sources = {digest is None for _, digest in contents}
+        several = len(sources) > 1 or len(contents) > len({seed for seed, _ in contents})
+        for each in group:
+            found[Unit.key_of(each)] = {"data": each.data_digest} if several else {}
+    return found
 
 
 def _phrase(name: str, value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dglbench import options
 from dglbench.errors import ReportError
-from dglbench.report.load import Report
+from dglbench.report.loading import Report
 from dglbench.report.model import Unit
 from dglbench.task import setting_name
 

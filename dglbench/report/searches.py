@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dglbench.report.load import Report
-from dglbench.report.palette import style
+from dglbench.report.loading import Report
+from dglbench.report.style.palette import style
 
 __all__ = ["Account", "accounts", "search_notes"]
 

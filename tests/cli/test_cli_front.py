@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
-from dglbench.cli import app, report_names
+from dglbench.cli import app, report_terminal
 
 SMALL = ["--set", "train=4", "--set", "val=2", "--set", "test=2"]
 
@@ -48,8 +48,6 @@ def test_every_verb_shows_two_examples_that_parse(name, cli):
 def test_the_help_of_report_names_what_can_be_drawn(cli):
     from dglbench.report import figures, tables
 
-    assert set(figures.FIGURES) == set(report_names.FIGURE_NAMES)
-    assert set(tables.TABLES) <= set(report_names.TABLE_NAMES)
     told = cli("report", "--help").out
     assert all(name in told for name in (*figures.FIGURES, *tables.TABLES))
 
@@ -209,29 +207,29 @@ def test_list_says_which_defaults_are_the_papers_by_size(cli):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other desktops open otherwise")
 def test_files_are_opened_when_that_is_asked(monkeypatch, capfd, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    report_names.open_files(["report.html"])  # there is no xdg-open at all
+    report_terminal.open_files(["report.html"])  # there is no xdg-open at all
     assert "report.html could not be opened here" in capfd.readouterr().err
     desktop = tmp_path / "xdg-open"
     desktop.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path / "opened"}\n')
     desktop.chmod(0o755)
-    report_names.open_files([None, "report.html", "figures/a.png"])
+    report_terminal.open_files([None, "report.html", "figures/a.png"])
     assert (tmp_path / "opened").read_text().split() == ["report.html", "figures/a.png"]
     assert capfd.readouterr().err == ""
     desktop.write_text("#!/bin/sh\necho no method available >&2\nexit 3\n")
-    report_names.open_files(["report.html"])
+    report_terminal.open_files(["report.html"])
     told = capfd.readouterr().err
     assert "report.html could not be opened here" in told
     assert "no method available" not in told
 
 
 def test_a_viewer_that_stays_is_not_waited_for(monkeypatch, capfd, tmp_path):
-    monkeypatch.setattr(report_names, "_PATIENCE", 0.1)
-    monkeypatch.setattr(report_names.sys, "platform", "linux")
+    monkeypatch.setattr(report_terminal, "_PATIENCE", 0.1)
+    monkeypatch.setattr(report_terminal.sys, "platform", "linux")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     viewer = tmp_path / "xdg-open"
     viewer.write_text("#!/bin/sh\nexec sleep 1\n")
     viewer.chmod(0o755)
-    report_names.open_files(["report.html"])
+    report_terminal.open_files(["report.html"])
     assert capfd.readouterr().err == ""
 
 

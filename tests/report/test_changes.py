@@ -6,7 +6,7 @@ from make_logs import Options, make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.changes import changes, epoch_ratio
+from dglbench.report.tables.changes import changes, epoch_ratio
 
 SETTINGS = [("matching", 10, 25), ("matching", 50, 25)]
 

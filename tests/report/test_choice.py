@@ -6,14 +6,14 @@ import pytest
 from make_logs import make_run
 
 from dglbench.report import load
-from dglbench.report.figures.choice import (
+from dglbench.report.style.choice import (
     MANY_METHODS,
     best_of_each_family,
     drawn_runs,
     is_crowded,
 )
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.palette import family
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import family
 
 CROWD = (
     "two-stage", "spo", "spo-dual", "qptl", "qptl-dual", "dgl-none", "dgl-1", "dgl-5", "dgl-20",

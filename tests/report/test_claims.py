@@ -10,8 +10,8 @@ from record_files import change_record, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
-from dglbench.report.checks import Evidence, Finding
-from dglbench.report.claims import Claim, Judged, _judge, judge, read_claims
+from dglbench.report.claims.evidence import Evidence, Finding
+from dglbench.report.claims.judge import Claim, Judged, _judge, judge, read_claims
 from dglbench.runs import schemas
 
 OWN_IDS = ["reactive-near-qptl", "reactive-sooner-than-qptl", "reactive-beats-frozen"]
@@ -228,14 +228,14 @@ def test_dgl_that_matches_qptl_is_sooner(tmp_path):
     assert found["qptl-cost"].verdict == "not decidable here", "no edge, so no price of it"
 
 
-def test_one_setting_against_it_refutes(tmp_path):
+def test_with_one_setting_against_it_a_claim_holds_in_part(tmp_path):
     paper_world(tmp_path, seed=10)
     paper_world(
         tmp_path, seed=25,
         dgl_none=[0.2, 0.19, 0.19], dgl_1=[0.2, 0.19, 0.19], dgl_auto=[0.2, 0.19, 0.19],
     )  # fmt: skip
     found = judged(load(tmp_path))
-    assert found["sooner-than-spo"].verdict == "refuted"
+    assert found["sooner-than-spo"].verdict == "holds in part"
     assert found["sooner-than-spo"].summary == "holds in 1 of 2, fails in 1; needs all"
     assert found["seeds-agree"].verdict == "refuted"
 
@@ -287,12 +287,12 @@ def test_nothing_to_say_is_not_decidable(tmp_path):
     ("outcomes", "share", "verdict"),
     [
         ("hhh", 1.0, "supported"),
-        ("hhf", 1.0, "refuted"),
+        ("hhf", 1.0, "holds in part"),
         ("hho", 1.0, "not decidable here"),
         ("foo", 1.0, "refuted"),
         ("hhf", 0.66, "supported"),
         ("hoo", 0.66, "not decidable here"),
-        ("hff", 0.66, "refuted"),
+        ("hff", 0.66, "holds in part"),
         ("hha", 1.0, "supported"),
         ("a", 1.0, "not decidable here"),
         ("", 1.0, "not decidable here"),

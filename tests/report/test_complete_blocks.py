@@ -11,14 +11,15 @@ from make_logs import Settings, make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.complete_blocks import average_ranks, blocks, geometric_mean
-from dglbench.report.equivalence import probabilities
-from dglbench.report.pairwise import simultaneous
-from dglbench.report.profiles import Times, anytime_scores, area
-from dglbench.report.ranks import Ranking, critical_difference, holm, ranking
-from dglbench.report.summary import summary
+from dglbench.report.page.verdict import verdict
+from dglbench.report.statistics.complete_blocks import average_ranks, blocks, geometric_mean
+from dglbench.report.statistics.equivalence import probabilities
+from dglbench.report.statistics.paired import simultaneous
+from dglbench.report.statistics.profiles import Times, anytime_scores, area
+from dglbench.report.statistics.ranking import Ranking, critical_difference, holm, ranking
+from dglbench.report.style.titles import listing, seed_words, title, without_seed
 from dglbench.report.tables import build
-from dglbench.report.titles import listing, seed_words, title, without_seed
+from dglbench.report.tables.summary import summary
 
 
 def regrets(tmp_path, table, methods=("two-stage", "spo", "qptl", "dgl-1")):
@@ -234,7 +235,7 @@ def test_one_pair_alone_is_not_widened_and_many_are():
 
 
 def test_the_pairwise_table_is_stricter_than_a_single_pair(report):
-    from dglbench.report.pairwise import Pairs
+    from dglbench.report.statistics.paired import Pairs
 
     pairs = Pairs(report)
     unit = report.units[0]
@@ -264,7 +265,7 @@ def test_the_summary_ranks_no_method_where_it_did_not_run(tmp_path):
     sheet = build("summary", dataclasses.replace(report, chosen=kept))
     (rows,) = (rows for name, rows in sheet.blocks() if name == "test regret")
     found = [(row[1].value, row[2].text, row[2].tone) for row in rows]
-    assert found == [("spo", "1.7", "best"), ("two-stage", "2.0", ""), ("qptl", "1.0 (1 of 3)", "")]
+    assert found == [("spo", "1.33", "best"), ("two-stage", "1.67", ""), ("qptl", "—", "muted")]
 
 
 def test_seeds_may_share_a_column_of_the_summary(tmp_path):
@@ -365,3 +366,15 @@ def test_with_many_methods_each_is_compared_with_the_best(tmp_path):
     pairs = {frozenset((row[0].value, row[1].value)) for row in sheet.rows}
     assert pairs == {frozenset(("dgl-1", other)) for other in methods[1:]}
     assert any("compared with DGL-1," in note for note in sheet.notes)
+
+
+def test_there_is_one_mean_rank_wherever_it_is_shown(tmp_path):
+    report = regrets(tmp_path, [[0.3, 0.2, 0.1], [0.3, 0.1, 0.9], [0.1, 0.3, 0.9]])
+    kept = {k: run for k, run in report.chosen.items() if run.method != "qptl" or run.unit.n == 1}
+    report = dataclasses.replace(report, chosen=kept)
+    found = ranking(report)
+    (rows,) = (rows for name, rows in build("summary", report).blocks() if name == "test regret")
+    shown = {row[1].value: row[2].value for row in rows if row[2].value is not None}
+    assert shown == dict(zip(found.methods, found.mean_ranks, strict=True))
+    best = min(shown.values())
+    assert f"lowest mean rank by test regret, {best:.2f} of 2" in verdict(report, found, {})

@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import lines, percent, seconds
-from dglbench.report.figures.curve_marks import Axis, panel_marks
-from dglbench.report.figures.curve_panels import _panel_height
-from dglbench.report.figures.curve_panels import _ticks as _curve_ticks
-from dglbench.report.figures.layout import Layout, parse_width
 from dglbench.report.figures.ranks import _ticks
-from dglbench.report.figures.seed_band import held
+from dglbench.report.statistics.seed_band import held
+from dglbench.report.style.curve_marks import Axis, panel_marks
+from dglbench.report.style.curve_panels import _panel_height
+from dglbench.report.style.curve_panels import _ticks as _curve_ticks
+from dglbench.report.style.layout import Layout, parse_width
+from dglbench.report.style.theme import lines, percent, seconds
 
 
 def test_numbers_are_written_for_people():

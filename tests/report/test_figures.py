@@ -13,10 +13,10 @@ from dglbench.clock import PHASES
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.figures import FIGURES, find, save, time_vs_regret
-from dglbench.report.figures.layout import Layout, parse_width
-from dglbench.report.profiles import anytime_means, anytime_scores, times_to_target
+from dglbench.report.statistics.profiles import anytime_means, anytime_scores, times_to_target
+from dglbench.report.style.layout import Layout, parse_width
+from dglbench.report.style.titles import title
 from dglbench.report.tables import build
-from dglbench.report.titles import title
 
 
 def rows_of(logs, run_id, table):

@@ -13,7 +13,7 @@ from record_files import change_record, flip_bit, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.curves import curves, one_seed_each, time_to
+from dglbench.report.statistics.curves import curves, one_seed_each, time_to
 from dglbench.report.tables import build
 from dglbench.runs.record import FORMAT_VERSION
 

@@ -14,8 +14,9 @@ from make_logs import make_folder, make_run
 
 from dglbench.errors import ReportError
 from dglbench.report import figures, load, page
-from dglbench.report.claims import read_claims
-from dglbench.report.pictures import PACKED, csv_link, pack, small, with_dark_colours
+from dglbench.report.claims.judge import read_claims
+from dglbench.report.page.chart import chart_data, opening_units
+from dglbench.report.page.pictures import PACKED, csv_link, pack, small, with_dark_colours
 
 EVIL = "<script>document.title='owned'</script>"
 
@@ -62,6 +63,15 @@ class Reader(html.parser.HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.stack.pop() == tag
+
+
+def test_chart_and_tables_open_on_one_setting(folder, text):
+    report = load(folder)
+    data = chart_data(report, opening_units(report))
+    shown = data["settings"][data["opening"]]["seeds"][0]["title"]
+    assert shown == "matching-50", "the largest in which most methods were run"
+    assert f'<body data-opening="{shown}">' in text
+    assert f'data-title="{shown}"' in text
 
 
 def test_the_page_is_well_formed_and_needs_no_network(text):
@@ -224,7 +234,7 @@ def test_many_settings_share_columns_of_the_overview_by_seed_and_every_run_is_fo
     settings = [("matching", n, seed) for n in (10, 20, 30, 40, 50) for seed in (1, 2, 3)]
     make_folder(tmp_path, ["spo", "dgl-1"], settings, epochs=2)
     monkeypatch.setattr(figures, "FIGURES", {})
-    monkeypatch.setattr(page, "_MOST_ROWS", 5)
+    monkeypatch.setattr(page.document, "_MOST_ROWS", 5)
     text = page.build(load(tmp_path))
     head = re.search(r'<table class="summary">.*?</thead>', text, re.DOTALL)[0]
     assert head.count('<th scope="col"') == 3 + 5, "method, two means, and a column a size"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from make_logs import METHODS
 
-from dglbench.report.palette import (
+from dglbench.report.style.palette import (
     PHASE_COLOURS,
     family,
     is_dgl,
@@ -105,7 +105,7 @@ def test_phases_darken_along_the_stack():
 
 
 def test_a_plugins_look_depends_on_its_name_alone():
-    program = "from dglbench.report.palette import style; print(style('mine'))"
+    program = "from dglbench.report.style.palette import style; print(style('mine'))"
     elsewhere = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONHASHSEED": "77"},

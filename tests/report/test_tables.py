@@ -16,13 +16,13 @@ from record_files import change_record, read_document, replace_table
 from dglbench.cli import main
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
-from dglbench.report.budget import stale_runs
 from dglbench.report.commands import reproduce, retime
-from dglbench.report.curves import curves, time_to
-from dglbench.report.leaderboard import standings, unfinished
-from dglbench.report.pairwise import Pairs
+from dglbench.report.statistics.curves import curves, time_to
+from dglbench.report.statistics.paired import Pairs
+from dglbench.report.statistics.standings import standings
+from dglbench.report.statistics.time_to_regret import Reach
 from dglbench.report.tables import TABLES, build, render
-from dglbench.report.time_to_regret import Reach
+from dglbench.report.tables.leaderboard import unfinished
 from dglbench.runs import schemas
 
 ELSEWHERE = {"machine": "another", "concurrency": 4}
@@ -180,8 +180,7 @@ def test_times_made_under_different_conditions_are_not_ranked(tmp_path):
     row = cells(report, "leaderboard", method="dgl-1")
     assert row["reach_s"].endswith("†")
     assert row["speedup_qptl"] == "†"
-    note = build("leaderboard", report).notes[-1]
-    assert note.startswith("† ")
+    (note,) = (note for note in build("leaderboard", report).notes if note.startswith("† "))
     assert "machine another, concurrency 4: qptl" in note
     assert f"dglbench train --out {tmp_path}-timed --like" in note
 
@@ -212,7 +211,7 @@ def test_a_run_made_again_by_other_code_is_stale(tmp_path):
     old = make_run(tmp_path, "spo", source="a" * 12)
     new = make_run(tmp_path, "spo", source="b" * 12, status={"finished": "2026-02-01T00:00:00"})
     report = load(tmp_path)
-    assert stale_runs(report) == {old.name}
+    assert [run.run_id for run in report.current] == [new.name]
     states = {record["run_id"]: record["state"] for record in build("runs", report).records()}
     assert states == {old.name: "stale", new.name: "chosen"}
 

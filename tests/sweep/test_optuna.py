@@ -16,8 +16,8 @@ from test_search import ended
 from dglbench.cli import main
 from dglbench.errors import SweepError
 from dglbench.methods.dgl import DglEveryOptions
-from dglbench.report.budget import budget
-from dglbench.report.load import load
+from dglbench.report.loading import load
+from dglbench.report.tables.budget import budget
 from dglbench.runs.store import run_folders
 from dglbench.sweep import Plan, plan_sweep, read_request
 from dglbench.sweep.driver import SweepEnd

@@ -9,8 +9,8 @@ import dglbench
 from dglbench.errors import DglbenchError
 from dglbench.plugins import find_method
 from dglbench.report import load
-from dglbench.report.curves import curves
-from dglbench.report.palette import method_order, style
+from dglbench.report.statistics.curves import curves
+from dglbench.report.style.palette import method_order, style
 from dglbench.runs.record import RunRecord
 from dglbench.sweep.request.request import Request
 from dglbench.sweep.request.specs import one_spec, request_like

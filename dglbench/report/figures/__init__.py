@@ -8,51 +8,21 @@ what is missing and which command would produce it.
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dglbench.atomic import atomic_path
 from dglbench.errors import ReportError
-from dglbench.report.figures import (
-    anytime,
-    by_degree,
-    complexity,
-    dual_health,
-    forms,
-    per_seed,
-    pipelines,
-    profile,
-    ranks,
-    regret_bound,
-    scaling,
-    solves_vs_regret,
-    time_split,
-    time_vs_regret,
-)
-from dglbench.report.figures.base import Figure
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
+from dglbench.report.loading import Report
+from dglbench.report.names import FIGURE_NAMES
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import Figure
 
 __all__ = ["FIGURES", "FORMATS", "Figure", "find", "save"]
 
 FIGURES: dict[str, Figure] = {
-    module.FIGURE.name: module.FIGURE
-    for module in (
-        time_vs_regret,
-        solves_vs_regret,
-        per_seed,
-        by_degree,
-        forms,
-        ranks,
-        profile,
-        anytime,
-        time_split,
-        complexity,
-        scaling,
-        dual_health,
-        regret_bound,
-        pipelines,
-    )
+    name: import_module(f"{__name__}.{name.replace('-', '_')}").FIGURE for name in FIGURE_NAMES
 }
 
 FORMATS = ("png", "svg", "pdf")

@@ -8,11 +8,11 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import Figure, lines, look, method_scales, to_table
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.palette import method_order, style
-from dglbench.report.profiles import anytime_means, anytime_scores
+from dglbench.report.loading import Report
+from dglbench.report.statistics.profiles import anytime_means, anytime_scores
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import method_order, style
+from dglbench.report.style.theme import Figure, lines, look, method_scales, to_table
 
 __all__ = ["FIGURE", "data"]
 

@@ -14,10 +14,10 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import Figure, look, method_scales, percent, to_table, wrap
-from dglbench.report.figures.layout import FREE, TEXT_IN, Layout
-from dglbench.report.load import Report, Unit
-from dglbench.report.titles import without_seed
+from dglbench.report.loading import Report, Unit
+from dglbench.report.style.layout import FREE, TEXT_IN, Layout
+from dglbench.report.style.theme import Figure, look, method_scales, percent, to_table, wrap
+from dglbench.report.style.titles import without_seed
 
 __all__ = ["FIGURE", "data"]
 

@@ -23,8 +23,11 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.epochs import epoch_totals, mean_epoch
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report
+from dglbench.report.statistics.epochs import epoch_totals, mean_epoch
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import is_dgl, refresh_period
+from dglbench.report.style.theme import (
     MUTED,
     SMALL_PT,
     Figure,
@@ -34,16 +37,13 @@ from dglbench.report.figures.base import (
     seconds,
     to_table,
 )
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.palette import is_dgl, refresh_period
 
 __all__ = ["FIGURE", "data"]
 
 
 def data(report: Report) -> pl.DataFrame:
     """Return predicted and measured seconds per epoch of every finished run that has a model."""
-    runs = {run.run_id: run for run in report.done if run.train_instances}
+    runs = {run.run_id: run for run in report.current if run.train_instances}
     totals = epoch_totals(report, runs.values())
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in totals.iter_rows(named=True):

@@ -7,8 +7,10 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
-from dglbench.report.curves import one_seed_each
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report
+from dglbench.report.statistics.curves import one_seed_each
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import (
     COLUMN_IN,
     Figure,
     dgl_table,
@@ -21,9 +23,7 @@ from dglbench.report.figures.base import (
     to_table,
     wrap,
 )
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.titles import plural, title
+from dglbench.report.style.titles import plural, title
 
 __all__ = ["FIGURE", "data"]
 

@@ -13,11 +13,11 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import Figure, look, percent, to_table, wrap
-from dglbench.report.figures.layout import FREE, PAGE_IN, TEXT_IN, Layout
-from dglbench.report.load import Report, Run
-from dglbench.report.palette import family
-from dglbench.report.titles import without_seed
+from dglbench.report.loading import Report, Run
+from dglbench.report.style.layout import FREE, PAGE_IN, TEXT_IN, Layout
+from dglbench.report.style.palette import family
+from dglbench.report.style.theme import Figure, look, percent, to_table, wrap
+from dglbench.report.style.titles import without_seed
 
 __all__ = ["FIGURE", "data"]
 
@@ -33,7 +33,7 @@ _PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 2.0, 1.3
 def data(report: Report) -> pl.DataFrame:
     """Return the test regret of the best run by validation of every form and refresh."""
     best: dict[tuple[str, str, str], Run] = {}
-    for run in report.done:
+    for run in report.current:
         form = _form(run)
         if form is not None and run.record.selected:
             key = (run.unit.key, form, run.method)

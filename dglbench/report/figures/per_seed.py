@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.curves import curves, with_reference
-from dglbench.report.figures.base import Figure, clock_note, plain
-from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.figures.curve_panels import draw_curves
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report, Unit
-from dglbench.report.pairwise import Pairs
+from dglbench.report.loading import Report, Unit
+from dglbench.report.statistics.curves import curves, with_reference
+from dglbench.report.statistics.paired import Pairs
+from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
+from dglbench.report.style.curve_panels import draw_curves
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import Figure, clock_note, plain
 
 __all__ = ["FIGURE", "data"]
 
@@ -46,7 +46,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         intervals={run.run_id: pairs.interval(run) for run in report.chosen_runs()},
         columns=min(seeds, 4),
         notes=(
-            "at the right: final level with its 95 % interval over test instances",
+            "final: level with its 95 % interval over test instances",
             *([BEST_ONLY] if is_crowded(report, layout) else []),
             *([note] if note else []),
         ),

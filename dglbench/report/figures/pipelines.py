@@ -12,9 +12,9 @@ from typing import Any
 import plotnine as p9
 import polars as pl
 
-from dglbench.report.figures.base import COLUMN_IN, INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
+from dglbench.report.loading import Report
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import COLUMN_IN, INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
 
 __all__ = ["FIGURE", "data"]
 

@@ -9,7 +9,11 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report
+from dglbench.report.statistics.profiles import not_everywhere, times_to_target
+from dglbench.report.style.choice import BEST_ONLY, best_of_each_family, is_crowded
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import (
     Figure,
     legend_in,
     legend_rows,
@@ -20,10 +24,6 @@ from dglbench.report.figures.base import (
     percent,
     to_table,
 )
-from dglbench.report.figures.choice import BEST_ONLY, best_of_each_family, is_crowded
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.profiles import not_everywhere, times_to_target
 
 __all__ = ["FIGURE", "data"]
 

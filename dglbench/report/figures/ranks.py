@@ -9,12 +9,12 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.palette import style
-from dglbench.report.ranks import Ranking, ranking
-from dglbench.report.titles import plural
+from dglbench.report.loading import Report
+from dglbench.report.statistics.ranking import Ranking, ranking
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import style
+from dglbench.report.style.theme import INK, MUTED, SMALL_PT, TEXT_PT, Figure, look
+from dglbench.report.style.titles import plural
 
 __all__ = ["FIGURE", "data"]
 

@@ -9,7 +9,9 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import (
     Figure,
     dgl_table,
     legend_rows,
@@ -21,9 +23,7 @@ from dglbench.report.figures.base import (
     to_table,
     wrap,
 )
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.titles import title
+from dglbench.report.style.titles import title
 
 __all__ = ["FIGURE", "data"]
 

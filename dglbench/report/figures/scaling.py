@@ -11,9 +11,12 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.curves import curves, reference_regret, time_to
-from dglbench.report.epochs import mean_epochs
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report, Run, Unit
+from dglbench.report.statistics.curves import curves, reference_regret, time_to
+from dglbench.report.statistics.epochs import mean_epochs
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import method_order, style
+from dglbench.report.style.theme import (
     COLUMN_IN,
     Figure,
     log_breaks,
@@ -22,9 +25,6 @@ from dglbench.report.figures.base import (
     seconds,
     to_table,
 )
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report, Run, Unit
-from dglbench.report.palette import method_order, style
 
 __all__ = ["FIGURE", "data"]
 

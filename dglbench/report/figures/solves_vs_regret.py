@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dglbench.report.figures.base import Figure, number
-from dglbench.report.figures.layout import FREE, Layout
 from dglbench.report.figures.time_vs_regret import data, draw_against
-from dglbench.report.load import Report
+from dglbench.report.loading import Report
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import Figure, number
 
 __all__ = ["FIGURE", "data"]
 

@@ -9,8 +9,12 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.clock import PHASES
-from dglbench.report.curves import one_seed_each
-from dglbench.report.figures.base import (
+from dglbench.report.loading import Report
+from dglbench.report.statistics.curves import one_seed_each
+from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import PHASE_COLOURS, method_order, style
+from dglbench.report.style.theme import (
     MUTED,
     SMALL_PT,
     Figure,
@@ -22,10 +26,6 @@ from dglbench.report.figures.base import (
     to_table,
     wrap,
 )
-from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report
-from dglbench.report.palette import PHASE_COLOURS, method_order, style
 
 __all__ = ["FIGURE", "data"]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from dglbench.report.curves import curves, one_seed_each, with_reference
-from dglbench.report.figures.base import Figure, clock_note, plain
-from dglbench.report.figures.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.figures.curve_panels import draw_curves
-from dglbench.report.figures.layout import FREE, Layout
-from dglbench.report.load import Report, Run, Unit
-from dglbench.report.pairwise import Pairs
-from dglbench.report.seeds import BAND_SEEDS, families
-from dglbench.report.titles import without_seed
+from dglbench.report.loading import Report, Run
+from dglbench.report.statistics.curves import curves, one_seed_each, with_reference
+from dglbench.report.statistics.paired import Pairs
+from dglbench.report.statistics.seeds import BAND_SEEDS, SharedSeeds, families, shared_seeds
+from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
+from dglbench.report.style.curve_panels import draw_curves
+from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.theme import Figure, clock_note, plain
+from dglbench.report.style.titles import without_seed
 
 __all__ = ["FIGURE", "data", "panels", "runs_of"]
 
@@ -22,25 +22,34 @@ _MANY_PANELS = 4
 """With more panels than this, the best of each family is drawn."""
 
 
-def panels(report: Report) -> list[list[Unit]]:
-    """Return the units of each panel: all seeds where there are three or more, else one."""
+def panels(report: Report) -> list[SharedSeeds]:
+    """Return what each panel shows: three seeds or more that its methods share, else one seed."""
     single = {unit.family: unit for unit in one_seed_each(report.units)}
-    return [
-        units if len(units) >= BAND_SEEDS else [single[units[0].family]]
-        for units in families(report)
-    ]
+    found = []
+    for units in families(report):
+        if len(units) >= BAND_SEEDS:
+            shared = shared_seeds(report, units)
+        else:
+            unit = single[units[0].family]
+            shared = SharedSeeds((unit,), tuple(report.methods), "")
+        found.append(shared)
+    return found
 
 
 def runs_of(report: Report, layout: Layout) -> list[Run]:
     """Return the runs that are drawn."""
     shown = panels(report)
     many = len(shown) > _MANY_PANELS and not layout.every_method
-    return drawn_runs(report, shown, best_only=many or is_crowded(report, layout))
+    methods = {unit.key: panel.methods for panel in shown for unit in panel.units}
+    runs = drawn_runs(
+        report, [panel.units for panel in shown], best_only=many or is_crowded(report, layout)
+    )
+    return [run for run in runs if run.method in methods[run.unit.key]]
 
 
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return the curves that are drawn, and the warm start's level."""
-    units = [unit for units in panels(report) for unit in units]
+    units = [unit for panel in panels(report) for unit in panel.units]
     return with_reference(report, units, curves(report, runs_of(report, layout)))
 
 
@@ -54,19 +63,30 @@ def draw_against(
 ) -> Any:
     """Draw the curves against seconds or solver calls, with notes on what is shown."""
     shown, runs = panels(report), runs_of(report, layout)
-    marked, note = clock_note(report, [unit for units in shown for unit in units])
+    marked, note = clock_note(report, [unit for panel in shown for unit in panel.units])
     titles = {}
-    for units in shown:
+    for units, _, _ in shown:
         star = " *" if clock and any(marked[unit.label].endswith(" *") for unit in units) else ""
         several = f", {len(units)} seeds" if len(units) > 1 else ""
         for unit in units:
             name = without_seed(unit) + several if several else marked[unit.label].rstrip(" *")
             titles[unit.label] = name + star
-    notes = ["at the right: final level with its 95 % interval over test instances"]
-    if any(len(units) > 1 for units in shown):
-        notes[0] += "; over several seeds, mean and range (shaded)"
-    if len(runs) < sum(len(report.chosen_runs(unit)) for units in shown for unit in units):
+    kinds = {len(panel.units) > 1: "" for panel in shown}
+    words = {
+        False: "level with its 95 % interval over test instances",
+        True: "mean and range over seeds",
+    }
+    notes = ["final: " + "; ".join(words[several] for several in sorted(kinds))]
+    able = [
+        run
+        for panel in shown
+        for unit in panel.units
+        for run in report.chosen_runs(unit)
+        if run.method in panel.methods
+    ]
+    if len(runs) < len(able):
         notes.append(BEST_ONLY)
+    notes += [panel.left_out for panel in shown if panel.left_out]
     if clock and note:
         notes.append(note)
     pairs = Pairs(report)
@@ -88,8 +108,8 @@ FIGURE = Figure(
     caption=(
         "Test relative regret of the epoch that is best on validation so far (thick) over the raw "
         "curve (faint), against training time without evaluation; the marker is where the "
-        "selected epoch was reached, the dotted line holds its level, and the marks at the right "
-        "give the final levels with 95 % intervals. Where a setting was run with three data seeds "
+        "selected epoch was reached, the dotted line holds its level, and the shaded strip "
+        "gives the final levels with 95 % intervals. Where a setting was run with three data seeds "
         "or more, the mean over seeds and their range are shown; with two, one of them. With many "
         "settings or methods only the best of each family is drawn, by validation regret; "
         "--methods draws those you name."

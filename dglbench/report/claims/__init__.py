@@ -1,0 +1,1 @@
+"""Statements of the paper and of others, checked on the logs."""

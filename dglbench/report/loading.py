@@ -1,0 +1,234 @@
+"""Read a folder of runs: the only door through which the report sees the logs.
+
+::
+
+    report = load(Path("results"))     # ReportError in one sentence if there is nothing to show
+    report.runs                        # every readable run, whatever its state, in name order
+    report.unreadable                  # (run_id, reason) of every folder that could not be read
+    report.units                       # the comparisons, sorted; unit.label is "matching-50", or
+                                       # "matching-50, seed 25" where that tells two units apart
+    report.chosen_runs(unit)           # the run that stands for each method, in display order
+    report.chosen[unit.key, "spo"]     # the same by name
+    report.table("regret")             # Polars frame of the chosen runs: run_id, setting, task, n,
+                                       # seed, method, then the columns of `dglbench.runs.schemas`
+    report.table("timing", report.done)  # the same for any runs
+    report.comparability(unit)         # may the unit's seconds be ranked? if not, why not
+    report.only(units=…, methods=…)    # the same report, narrowed
+    report.sweeps                      # the documents of sweep-*.json
+
+A *unit* is what may be compared: one task, settings, seed, solver family and
+dataset. A grid leaves several runs of a method in a unit; the chosen one has
+the lowest validation relative regret at its selected epoch among ``done`` runs
+(test is never looked at; `dglbench.runs.selection` has the rule). When the same run
+was asked twice under different code, only the one that finished last stands.
+
+Every byte of every run is checked against the checksums in its record; the tables
+are read only when asked for, in bulk. A run that cannot be read or was changed is
+listed with its reason and never stops the report; a newer format does, because
+leaving those runs out in silence would draw a wrong picture.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dglbench.errors import NewerFormatError, ReportError, RunError
+from dglbench.report.folders import find_runs
+from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
+from dglbench.report.style.palette import method_order
+from dglbench.runs.record import RunRecord
+from dglbench.runs.selection import ranked
+from dglbench.runs.store import damage, read_record
+from dglbench.runs.tables import read_tables
+
+__all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The runs of one folder, and which of them stand for their method."""
+
+    folder: Path
+    runs: tuple[Run, ...]
+    units: tuple[Unit, ...]
+    chosen: Mapping[tuple[str, str], Run]
+    """(unit key, method) to the run that stands for the method there."""
+    sweeps: tuple[Mapping[str, Any], ...]
+    unreadable: list[Unreadable]
+    """Grows when a table turns out damaged while it is read."""
+    _tables: dict[tuple[str, tuple[str, ...]], pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def done(self) -> tuple[Run, ...]:
+        """Every finished run, chosen or not."""
+        return tuple(run for run in self.runs if run.state == "done")
+
+    @property
+    def current(self) -> tuple[Run, ...]:
+        """The finished runs without those that other code made again later, in name order."""
+        last = {run.identity.asked: run for run in sorted(self.done, key=lambda run: run.finished)}
+        return tuple(run for run in self.done if last[run.identity.asked] is run)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that have a chosen run anywhere, in display order."""
+        return sorted({method for _, method in self.chosen}, key=method_order)
+
+    def chosen_runs(self, unit: Unit | None = None) -> list[Run]:
+        """Return the chosen runs of one unit, or of all, by unit and then display order."""
+        rank = {each.key: position for position, each in enumerate(self.units)}
+        runs = [run for (key, _), run in self.chosen.items() if unit is None or key == unit.key]
+        return sorted(runs, key=lambda run: (rank[run.unit.key], method_order(run.method)))
+
+    def comparability(self, unit: Unit) -> Comparability:
+        """Say whether the seconds of the unit's chosen runs may be ranked."""
+        return Comparability.of(unit, self.chosen_runs(unit))
+
+    def table(self, name: str, runs: Iterable[Run] | None = None) -> pl.DataFrame:
+        """Read one table of the chosen runs (or of ``runs``), each row with its run's name."""
+        wanted = self.chosen_runs() if runs is None else list(runs)
+        key = (name, tuple(run.run_id for run in wanted))
+        if key not in self._tables:
+            self._tables[key] = _read_tables(name, wanted, self.unreadable)
+        return self._tables[key]
+
+    def only(
+        self, *, units: Iterable[Unit] | None = None, methods: Iterable[str] | None = None
+    ) -> Report:
+        """Narrow to some units or methods; labels stay as they are."""
+        keys = {unit.key for unit in (self.units if units is None else units)}
+        names = None if methods is None else set(methods)
+
+        def keep(run: Run) -> bool:
+            return run.unit.key in keys and (names is None or run.method in names)
+
+        return dataclasses.replace(
+            self,
+            runs=tuple(run for run in self.runs if keep(run)),
+            units=tuple(unit for unit in self.units if unit.key in keys),
+            chosen={key: run for key, run in self.chosen.items() if keep(run)},
+            _tables={},
+        )
+
+
+def load(*given: Path, require_done: bool = True) -> Report:
+    """Read every run of the folders; ``require_done=False`` also takes those without a result.
+
+    `dglbench.report.folders` says which folders and runs are meant by those given.
+    """
+    found = find_runs(given)
+    folder = found.folders[0]
+    unreadable: list[Unreadable] = []
+    records = {}
+    for path in found.runs:
+        try:
+            record = read_record(path)
+            problem = damage(path, record, weights=False)
+        except NewerFormatError as error:
+            raise ReportError(str(error)) from error
+        except RunError as error:
+            problem = str(error)
+        if problem:
+            unreadable.append(Unreadable(path.name, problem))
+        else:
+            records[path] = record
+    units = label_units(record.identity for record in records.values())
+    runs = tuple(
+        Run(path, units[Unit.key_of(record.identity)], record) for path, record in records.items()
+    )
+    present = sorted(units.values(), key=lambda unit: unit.order)
+    report = Report(folder, runs, tuple(present), {}, _read_sweeps(found.folders), unreadable)
+    chosen = _choose(report)
+    if not chosen and require_done:
+        raise ReportError(_nothing_finished(report))
+    return dataclasses.replace(report, chosen=chosen)
+
+
+def _read_sweeps(folders: Iterable[Path]) -> tuple[Mapping[str, Any], ...]:
+    """Read the sweeps' own documents; a damaged one only costs the budget table its rows."""
+    sweeps = []
+    for path in (path for folder in folders for path in sorted(folder.glob("sweep-*.json"))):
+        try:
+            document = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict):
+            sweeps.append({"file": path.name, **document})
+    return tuple(sweeps)
+
+
+def _choose(report: Report) -> dict[tuple[str, str], Run]:
+    """Pick each method's run per unit by validation regret, passing over damaged ones."""
+    by_record = {run.record.run_id: run for run in report.current}
+    groups: dict[tuple[str, str], list[RunRecord]] = {}
+    for run in report.current:
+        groups.setdefault((run.unit.key, run.method), []).append(run.record)
+    candidates = {
+        key: [by_record[record.run_id] for record in ranked(group)] for key, group in groups.items()
+    }
+    while True:
+        chosen = {key: runs[0] for key, runs in candidates.items() if runs}
+        for name in ("regret", "timing", "decisions"):
+            # Read now, so that a damaged first choice hands over to the next best.
+            report.table(name, sorted(chosen.values(), key=lambda run: run.run_id))
+        damaged = {run_id for run_id, _ in report.unreadable}
+        if not any(run.run_id in damaged for run in chosen.values()):
+            return chosen
+        candidates = {
+            key: [run for run in runs if run.run_id not in damaged]
+            for key, runs in candidates.items()
+        }
+
+
+def _read_tables(name: str, runs: list[Run], unreadable: list[Unreadable]) -> pl.DataFrame:
+    """Read one table, each row with its run's name; an empty frame if no run has it."""
+    found = read_tables(name, [run.folder for run in runs])
+    known = {item.run_id for item in unreadable}
+    by_folder = {str(run.folder): run for run in runs}
+    for folder, reason in found.problems.items():
+        run_id = by_folder[str(folder)].run_id
+        if run_id not in known:
+            unreadable.append(Unreadable(run_id, reason))
+    if found.rows.is_empty():
+        return pl.DataFrame()
+    keys = pl.DataFrame([_row_name(by_folder[folder]) for folder in found.counts])
+    owner = np.repeat(np.arange(len(keys)), list(found.counts.values()))
+    return keys[owner].hstack(found.rows)
+
+
+def _row_name(run: Run) -> dict[str, Any]:
+    unit = run.unit
+    return {
+        "run_id": run.run_id,
+        "setting": unit.label,
+        "task": unit.task,
+        "n": unit.n,
+        "seed": unit.seed,
+        "method": run.method,
+    }
+
+
+def _nothing_finished(report: Report) -> str:
+    states = Counter(run.state for run in report.runs if run.state != "done")
+    parts = [f"{count} {state}" for state, count in states.most_common()]
+    if report.unreadable:
+        parts.append(f"{len(report.unreadable)} unreadable")
+    first = next(
+        (f"{run.run_id}: {run.message}" for run in report.runs if run.message),
+        None,
+    ) or next((f"{run_id}: {reason}" for run_id, reason in report.unreadable), "no message")
+    total = len(report.runs) + len(report.unreadable)
+    return (
+        f"none of the {total} runs in {report.folder} finished ({', '.join(parts)}); "
+        f"the first says: {first.splitlines()[0].rstrip('.')}. "
+        "Put that right and give the same `dglbench` command again; it resumes."
+    )

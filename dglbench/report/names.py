@@ -1,0 +1,16 @@
+"""The figures and tables there are, by name; imported by the help text, so nothing heavy."""
+
+__all__ = ["CHANGES", "FIGURE_NAMES", "TABLE_NAMES"]
+
+FIGURE_NAMES = (
+    "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "forms", "ranks", "profile",
+    "anytime", "time-split", "complexity", "scaling", "dual-health", "regret-bound", "pipelines",
+)  # fmt: skip
+"""`dglbench.report.figures` has a file for each, with underscores for hyphens."""
+TABLE_NAMES = (
+    "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "pairwise",
+    "selected", "budget", "resources", "runs",
+)  # fmt: skip
+"""`dglbench.report.tables` has a file for each."""
+CHANGES = "changes"
+"""The one table that compares two folders."""

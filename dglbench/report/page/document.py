@@ -1,0 +1,243 @@
+"""The page: everything the report has to say, in one HTML file that needs no network.
+
+Figures are SVG images inside the file, their numbers ``data:`` links; an image
+cannot run scripts, so nothing in the logs can either. All other text goes through
+Jinja2's escaping, and the chart's data through its ``tojson``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dglbench import atomic
+from dglbench.errors import ReportError
+from dglbench.report import tables
+from dglbench.report.claims.evidence import Evidence
+from dglbench.report.claims.judge import Claim, judge, read_claims
+from dglbench.report.commands import configs, reproduce
+from dglbench.report.loading import Report
+from dglbench.report.page.chart import chart_data, opening_units, runtime, specification
+from dglbench.report.page.machines import machines
+from dglbench.report.page.outline import outline
+from dglbench.report.page.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
+from dglbench.report.page.verdict import verdict
+from dglbench.report.statistics.ranking import ranking
+from dglbench.report.statistics.standings import Standing, standings
+from dglbench.report.style.palette import on_dark, style
+from dglbench.report.style.titles import title as words_for
+from dglbench.report.tables.anytime import anytime
+from dglbench.report.tables.budget import budget
+from dglbench.report.tables.equivalence import equivalence
+from dglbench.report.tables.leaderboard import leaderboard
+from dglbench.report.tables.pairwise import pairwise
+from dglbench.report.tables.profile import profile
+from dglbench.report.tables.ranks import ranks
+from dglbench.report.tables.resources import resources
+from dglbench.report.tables.runs import runs
+from dglbench.report.tables.seeds import seeds
+from dglbench.report.tables.selected import selected
+from dglbench.report.tables.sheet import Sheet
+from dglbench.report.tables.summary import summary
+
+__all__ = ["build", "steps", "write"]
+
+_MOST_ROWS = 500
+"""Beyond this a table on the page lists what matters; its CSV still holds every row."""
+_MOST_RUNS = 2000
+"""The same for the table of runs: what its search box cannot find, a reader takes as not run."""
+_MOST_COLUMNS = 12
+"""With more settings than this the seeds of one share a column of the overview."""
+_BESIDE = {
+    "ranks": ("ranks", "equivalence"),
+    "profile": ("profile",),
+    "anytime": ("anytime",),
+    "per-seed": ("seeds",),
+}
+"""Which tables stand under which figure."""
+
+
+def steps() -> list[str]:
+    """Return the names of the steps that a ``watch`` hears of."""
+    from dglbench.report.figures import FIGURES
+
+    return list(FIGURES)
+
+
+def write(
+    report: Report,
+    path: Path,
+    claims: Sequence[Claim] | None = None,
+    watch: Callable[[str], None] | None = None,
+    *,
+    title: str | None = None,
+    baseline: str | None = None,
+) -> None:
+    """Write the page, whole or not at all."""
+    text = build(report, claims, watch, title=title, baseline=baseline)
+    try:
+        atomic.write_text(path, text)
+    except OSError as error:
+        raise ReportError(
+            f"the page could not be written to {path}: {error.strerror or error}; "
+            "give --html another file."
+        ) from error
+
+
+def build(
+    report: Report,
+    claims: Sequence[Claim] | None = None,
+    watch: Callable[[str], None] | None = None,
+    *,
+    title: str | None = None,
+    baseline: str | None = None,
+) -> str:
+    """Return the page; ``watch`` hears what is being done."""
+    import jinja2
+
+    from dglbench import __version__
+
+    evidence = Evidence(report)
+    board = standings(report, evidence.reach, evidence.pairs)
+    judged = judge(evidence, read_claims() if claims is None else claims)
+    opening = opening_units(report)
+    seeds_apart = len(board) <= _MOST_COLUMNS
+    overview = tables.say_measure(
+        summary(report, baseline, board, evidence.reach, seeds_apart=seeds_apart), report
+    )
+    drawn, undrawn = pictures(report, watch or (lambda _: None))
+    beside = {
+        "ranks": ranks(report, baseline),
+        "equivalence": equivalence(report, baseline),
+        "profile": profile(report, evidence.reach),
+        "anytime": anytime(report),
+        "seeds": seeds(report, evidence.reach),
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dglbench.report.page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["pack"] = pack
+    whole: dict[str, Sheet] = {"pairwise": pairwise(report)}  # what the page shortens
+    if not seeds_apart:
+        whole["summary"] = summary(report, baseline, board, evidence.reach)
+
+    def as_csv(sheet: Sheet) -> str:
+        return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
+
+    environment.filters["csv"] = as_csv
+    environment.filters["unbroken"] = _unbroken
+    return environment.get_template("page.html").render(
+        version=__version__,
+        title=title or f"dglbench: {_name(report.folder)}",
+        finished=max((run.finished for run in report.runs), default="")[:10],
+        verdict=verdict(report, ranking(report), board),
+        outline=outline(report, board, judged),
+        overview=overview,
+        methods=report.methods,
+        chart=chart_data(report, opening),
+        opening=words_for(opening[0]) if opening else "",
+        specification=specification(),
+        runtime=runtime(),
+        leaderboard=tables.say_measure(leaderboard(report, board), report),
+        scale=_scales(report, board),
+        look=style,
+        swatches={name: f"m{at}" for at, name in enumerate(_named(report))},
+        first_shown=_first_shown(report),
+        packed=PACKED,
+        long_text=LONG_TEXT,
+        on_dark=on_dark,
+        pictures=drawn,
+        undrawn=undrawn,
+        beside={
+            name: [tables.say_measure(beside[each], report) for each in names]
+            for name, names in _BESIDE.items()
+        },
+        judged=judged,
+        verdicts=Counter(item.verdict for item in judged),
+        tables=[
+            _against_the_best(whole["pairwise"]),
+            selected(report),
+            budget(report),
+            resources(report),
+        ],
+        machines=machines(report.runs),
+        lost=[run for run in report.runs if run.state != "done"],
+        unreadable=report.unreadable,
+        runs=_shortened(runs(report)),
+        all_runs=runs(report),
+        commands=reproduce(report),
+        configs=[(file.name, file.read_text("utf-8", "replace")) for file in configs(report)],
+    )
+
+
+def _name(folder: Path) -> str:
+    """Return what the results are called: of ``tuned/runs``, ``tuned``."""
+    whole = folder.resolve()
+    return whole.parent.name if whole.name == "runs" and whole.parent.name else whole.name
+
+
+def _unbroken(words: str) -> str:
+    """Let a long heading break after its commas only: ``matching-50,`` and ``seed 10``."""
+    return (
+        words.replace(", ", "\n").replace("-", "\u2011").replace(" ", "\u00a0").replace("\n", ", ")
+    )
+
+
+def _scales(
+    report: Report, board: Mapping[str, Sequence[Standing]]
+) -> dict[str, tuple[float, float]]:
+    """Return, per setting, the ends of the axis that the small interval plots share."""
+    scales = {}
+    for unit in report.units:
+        found = board.get(unit.label, ())
+        ends = [end for each in found for end in each.interval or (each.run.test_regret,)]
+        ends += [each.run.test_regret for each in found]
+        if ends:
+            low, high = min(ends), max(ends)
+            scales[words_for(unit)] = (low, high) if high > low else (low - 1, high + 1)
+    return scales
+
+
+def _named(report: Report) -> list[str]:
+    """Return every method the page names, finished or not."""
+    return list(dict.fromkeys([*report.methods, *(run.method for run in report.runs)]))
+
+
+def _first_shown(report: Report) -> set[str]:
+    """Return the methods that the chart shows before the reader chooses."""
+    from dglbench.report.style.choice import best_of_each_family, is_crowded
+    from dglbench.report.style.layout import FREE
+
+    crowded = is_crowded(report, FREE)
+    return best_of_each_family(report, report.units) if crowded else set(report.methods)
+
+
+def _against_the_best(sheet: Sheet) -> Sheet:
+    """Keep, of too many pairs, those with the method of the lowest regret in the setting."""
+    if len(sheet.rows) <= _MOST_ROWS:
+        return sheet
+    first: dict[Any, Any] = {}
+    for row in sheet.rows:  # pairs come with the lowest regret first
+        first.setdefault(row[0].value, row[1].value)
+    kept = tuple(row for row in sheet.rows if row[1].value == first[row[0].value])
+    note = (
+        "Shown are the pairs with the lowest test regret of each setting; "
+        f"{len(sheet.rows) - len(kept):,} further pairs are in the CSV."
+    )
+    return dataclasses.replace(sheet, rows=kept, notes=(*sheet.notes, note))
+
+
+def _shortened(sheet: Sheet) -> Sheet:
+    """Drop finished runs that were not chosen from a table too long to read."""
+    if len(sheet.rows) <= _MOST_RUNS:
+        return sheet
+    kept = tuple(row for row in sheet.rows if row[3].value != "done")[:_MOST_RUNS]
+    note = f"{len(sheet.rows) - len(kept):,} further runs are in the CSV."
+    return dataclasses.replace(sheet, rows=kept, notes=(*sheet.notes, note))

@@ -1,0 +1,1 @@
+"""What figures and tables share: looks of methods, titles, themes, panels."""

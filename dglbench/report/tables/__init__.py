@@ -1,0 +1,61 @@
+"""The tables by name: one file per table, in it a function of the same name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from importlib import import_module
+
+from dglbench.errors import ReportError
+from dglbench.report.loading import Report
+from dglbench.report.names import CHANGES, TABLE_NAMES
+from dglbench.report.statistics.equivalence import BAND
+from dglbench.report.style.titles import listing, title
+from dglbench.report.tables.sheet import Sheet
+from dglbench.report.tables.writer import FORMATS, render
+
+__all__ = ["CHANGES", "FORMATS", "TABLES", "build", "render", "say_measure"]
+
+TABLES: dict[str, Callable[..., Sheet]] = {
+    name: getattr(import_module(f"{__name__}.{name}"), name) for name in TABLE_NAMES
+}
+
+_WITHOUT_REGRET = frozenset({"budget", "resources", "selected"})
+_AGAINST_A_BASELINE = frozenset({"summary", "ranks", "equivalence"})
+
+
+def build(name: str, report: Report, baseline: str | None = None, band: float = BAND) -> Sheet:
+    """Make the table of this name, or say which there are."""
+    if name not in TABLES:
+        raise ReportError(f"there is no table {name!r}; there are {', '.join(TABLES)}, and all.")
+    if name == "equivalence":
+        sheet = TABLES[name](report, baseline, band)
+    elif name in _AGAINST_A_BASELINE:
+        sheet = TABLES[name](report, baseline)
+    else:
+        sheet = TABLES[name](report)
+    return say_measure(sheet, report)
+
+
+def say_measure(sheet: Sheet, report: Report) -> Sheet:
+    """Add a note that says which regret is meant; tables without regrets are left as they are."""
+    if sheet.name in _WITHOUT_REGRET or not sheet.rows:
+        return sheet
+    return dataclasses.replace(sheet, notes=(*sheet.notes, *_measures(report)))
+
+
+def _measures(report: Report) -> list[str]:
+    pooled = [
+        title(unit)
+        for unit in report.units
+        if any(run.judged_by == "pooled" for run in report.chosen_runs(unit))
+    ]
+    relative = "relative, the mean over instances of regret / |optimum|"
+    if not pooled:
+        return [f"regret: {relative}."]
+    some = len(pooled) < len([unit for unit in report.units if report.chosen_runs(unit)])
+    where, elsewhere = (f"in {listing(pooled)} ", f"; elsewhere {relative}") if some else ("", "")
+    return [
+        f"regret: {where}pooled, Σ regret / Σ |optimum|, because too many optima are near 0 to "
+        f"divide by{elsewhere}."
+    ]

@@ -1,0 +1,126 @@
+"""What it cost to find each method's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dglbench.report.loading import Report, Run
+from dglbench.report.searches import accounts, search_notes
+from dglbench.report.style.palette import method_order, style
+from dglbench.report.tables.selected import GIVEN, given_or_count
+from dglbench.report.tables.sheet import Cell, Column, Sheet, count, setting_cell, text
+from dglbench.words import seconds
+
+__all__ = ["budget"]
+
+
+def budget(report: Report) -> Sheet:
+    """Say what finding each method's configuration took.
+
+    A sweep's own account is used where it led to the chosen run; else every run
+    of the method in the folder counts, because the choice was made among them.
+    """
+    groups: dict[tuple[str, str], list[Run]] = {}
+    rank = {unit.key: position for position, unit in enumerate(report.units)}
+    for run in report.runs:
+        groups.setdefault((run.unit.key, run.method), []).append(run)
+    swept = _swept(report)
+    rows, mixed = [], False
+    for key in sorted(groups, key=lambda key: (rank[key[0]], method_order(key[1]))):
+        chosen = report.chosen.get(key)
+        account = swept.get(chosen.run_id) if chosen else None
+        cost = account or _of_runs(groups[key])
+        mixed |= not cost.alike
+        rows.append(_budget_row(groups[key][0], cost))
+    notes = [
+        "every run made to find the configuration counts, also those that failed or were not "
+        "chosen; warm starts are shared by all methods and not counted.",
+        GIVEN,
+        *search_notes(report),
+    ]
+    if searches := sorted({cost.search for cost in swept.values() if cost.search}):
+        notes.append(f"search: {', '.join(searches)}.")
+    if mixed:
+        notes.append(
+            "† added up over runs that were timed under different conditions (machine, threads or "
+            "concurrency): what was spent, not to be ranked."
+        )
+    return Sheet("budget", "Tuning budget", _BUDGET, tuple(rows), tuple(notes), by="setting")
+
+
+_BUDGET = (
+    Column("setting", "setting", "task, size and what else tells it apart"),
+    Column("method", "method", "the method"),
+    Column("configurations", "configurations", "sets of hyperparameters tried", numeric=True),
+    Column("runs", "runs", "runs made for them", numeric=True),
+    Column("unfinished", "without result", "runs that failed or were stopped", numeric=True),
+    Column("train_s", "training time", "training seconds of all of them", numeric=True),
+    Column("solves", "solver calls", "instances solved in training", numeric=True),
+    Column("source", "counted by", "the sweep's own account, or the folder", files_only=True),
+)
+
+
+class _Cost(NamedTuple):
+    """What a search took."""
+
+    configurations: int
+    runs: int
+    unfinished: int
+    train_s: float
+    solves: int
+    alike: bool
+    """Whether all its seconds were made under the same conditions."""
+    source: str
+    search: str = ""
+
+
+def _swept(report: Report) -> dict[str, _Cost]:
+    """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
+    found: dict[str, _Cost] = {}
+    kinds = {str(sweep["file"]): str(sweep.get("search") or "") for sweep in report.sweeps}
+    for account in accounts(report):
+        # A search made elsewhere is what the choice cost; its one run here is not.
+        said = {**account.group, **account.tuned}
+        try:
+            cost = _Cost(
+                configurations=int(said["configurations"]),
+                runs=int(said["runs"]),
+                unfinished=int(said["failed"]),
+                train_s=float(said["seconds"]),
+                solves=int(said["solver_calls"]),
+                alike=bool(said["concurrency"]),
+                source=account.file,
+                search=str(account.tuned.get("search") or kinds[account.file]),
+            )
+        except (KeyError, TypeError, ValueError):
+            continue  # not as a sweep writes it: count the folder's runs instead
+        if account.run_id not in found or cost.runs > found[account.run_id].runs:
+            found[account.run_id] = cost
+    return found
+
+
+def _of_runs(runs: Sequence[Run]) -> _Cost:
+    return _Cost(
+        configurations=len({repr(sorted(run.options.items())) for run in runs}),
+        runs=len(runs),
+        unfinished=sum(run.state != "done" for run in runs),
+        train_s=sum(run.train_s or 0.0 for run in runs),
+        solves=sum(run.training_solves for run in runs),
+        alike=len({run.conditions for run in runs}) == 1,
+        source="folder",
+    )
+
+
+def _budget_row(run: Run, cost: _Cost) -> tuple[Cell, ...]:
+    spent = seconds(cost.train_s)
+    return (
+        setting_cell(run.unit),
+        Cell(style(run.method).label, run.method),
+        given_or_count(cost.configurations),
+        count(cost.runs),
+        count(cost.unfinished),
+        Cell(spent, cost.train_s) if cost.alike else Cell(f"{spent} †", None, "muted"),
+        count(cost.solves),
+        text(cost.source),
+    )

@@ -1,0 +1,164 @@
+"""What changed between two result sets, run by run: an upgrade, a machine, a version of a method.
+
+The runs that stand for a method in a setting are matched by setting, seed, solver
+and data. Regrets are compared on the same test instances (paired bootstrap, as in
+`pairwise`), speed by the seconds of an epoch, with a bootstrap interval over
+epochs of the ratio of their means. Beside each stands what was not alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dglbench.errors import ReportError
+from dglbench.report.loading import Report, Run
+from dglbench.report.statistics.paired import Difference, Pairs
+from dglbench.report.style.palette import style
+from dglbench.report.style.titles import plural
+from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, setting_cell, text
+from dglbench.statistics import LEVEL, RESAMPLES, Numbers, percentile_interval
+from dglbench.streams import stream
+from dglbench.words import percent
+
+__all__ = ["Ratio", "changes", "epoch_ratio"]
+
+
+class Ratio(NamedTuple):
+    """Seconds of an epoch after, over those before, with its interval."""
+
+    times: float
+    low: float
+    high: float
+
+
+def changes(before: Report, after: Report) -> Sheet:
+    """Compare two folders; the first is what was, the second what is."""
+    keys = [(run.unit.key, run.method) for run in before.chosen_runs()]
+    shared = [key for key in keys if key in after.chosen]
+    if not shared:
+        raise ReportError(
+            f"{before.folder} and {after.folder} have no setting and method in common; a change "
+            "can be shown only of runs of the same task, settings, seed, solver and data."
+        )
+    old, new = Pairs(before), Pairs(after)
+    clocks = [_epochs(report) for report in (before, after)]
+    rows, verdicts = [], []
+    for key in shared:
+        first, second = before.chosen[key], after.chosen[key]
+        difference = new.difference(second, first, old)
+        ratio = epoch_ratio(clocks[0].get(first.run_id), clocks[1].get(second.run_id))
+        rows.append(_row(first, second, difference, ratio))
+        verdicts.append(rows[-1][-2].value)
+    counted = ", ".join(
+        f"{verdicts.count(word)} {word}" for word in dict.fromkeys(map(str, verdicts))
+    )
+    notes = [
+        f"{before.folder} → {after.folder}: {plural(len(shared), 'run')} in both ({counted}).",
+        f"change: second minus first, mean over the same test instances, percentage points, with a "
+        f"{100 * LEVEL:.0f} % bootstrap interval; an epoch: seconds of the second over those of "
+        "the first, with an interval over epochs. † made under different conditions (machine, "
+        "threads or runs at a time): the ratio then speaks of those too.",
+    ]
+    only_old, only_new = len(keys) - len(shared), len(after.chosen) - len(shared)
+    if only_old or only_new:
+        notes.append(
+            f"Only in the first: {plural(only_old, 'run')}; only in the second: "
+            f"{plural(only_new, 'run')}."
+        )
+    return Sheet("changes", "What changed", _COLUMNS, tuple(rows), tuple(notes), by="setting")
+
+
+def epoch_ratio(before: Numbers | None, after: Numbers | None) -> Ratio | None:
+    """Return mean(after)/mean(before) with a percentile interval over resampled epochs."""
+    if before is None or after is None or not before.mean() > 0:
+        return None
+    means = []
+    for name, epochs in (("before", before), ("after", after)):
+        generator = stream(0, "report", "changes", name)
+        means.append(generator.choice(epochs, (RESAMPLES, len(epochs))).mean(axis=1))
+    interval = percentile_interval(means[1] / np.maximum(means[0], 1e-12))
+    return Ratio(float(after.mean() / before.mean()), *interval)
+
+
+_COLUMNS = (
+    Column("setting", "setting", "task, size and what else tells it apart"),
+    Column("method", "method", "the method"),
+    Column("before", "regret before", "test regret in the first folder", numeric=True),
+    Column("after", "after", "test regret in the second folder", numeric=True),
+    Column("change", "change (95 %)", "mean difference, percentage points", numeric=True),
+    Column("low", "from", "lower end of the interval", numeric=True, files_only=True),
+    Column("high", "to", "upper end of the interval", numeric=True, files_only=True),
+    Column("epoch", "an epoch (95 %)", "seconds per epoch, after over before", numeric=True),
+    Column("epoch_low", "from", "lower end of the interval", numeric=True, files_only=True),
+    Column("epoch_high", "to", "upper end of the interval", numeric=True, files_only=True),
+    Column("verdict", "regret", "whether the interval of the change excludes 0"),
+    Column("unlike", "not alike", "what differs between the two runs"),
+)
+_WORDS = {"lower": "lower", "higher": "higher", "open": "no change shown"}
+
+
+def _row(
+    first: Run, second: Run, difference: Difference | None, ratio: Ratio | None
+) -> tuple[Cell, ...]:
+    same = difference is not None and difference.low == difference.high == 0
+    verdict = "not comparable" if difference is None else _WORDS[difference.verdict]
+    verdict = "the same" if same else verdict
+    return (
+        setting_cell(second.unit),
+        Cell(style(second.method).label, second.method),
+        Cell(percent(first.test_regret), first.test_regret),
+        Cell(percent(second.test_regret), second.test_regret),
+        *_change(difference),
+        *_ratio(ratio, alike=first.conditions == second.conditions),
+        Cell(verdict, verdict, {"lower": "best", "higher": "bad"}.get(verdict, "muted")),  # type: ignore[arg-type]
+        text("; ".join(_unlike(first, second)) or "—"),
+    )
+
+
+def _change(difference: Difference | None) -> tuple[Cell, Cell, Cell]:
+    if difference is None:
+        return NOTHING, Cell("", None), Cell("", None)
+    mean, low, high = (100 * value for value in difference[:3])
+    words = f"{mean:+.2f} ({low:+.2f} to {high:+.2f})".replace("-", "−")
+    return Cell(words, mean), Cell("", low), Cell("", high)
+
+
+def _ratio(ratio: Ratio | None, *, alike: bool) -> tuple[Cell, Cell, Cell]:
+    if ratio is None:
+        return NOTHING, Cell("", None), Cell("", None)
+    words = f"{ratio.times:.2f}× ({ratio.low:.2f}–{ratio.high:.2f})"
+    shown = Cell(words if alike else f"{words} †", ratio.times, "" if alike else "muted")
+    return shown, Cell("", ratio.low), Cell("", ratio.high)
+
+
+def _epochs(report: Report) -> dict[str, Numbers]:
+    timing = report.table("timing", report.chosen_runs()).filter(pl.col("epoch") > 0)
+    return {
+        str(rows["run_id"][0]): rows["epoch_s"].to_numpy()
+        for rows in timing.partition_by("run_id", maintain_order=True)
+    }
+
+
+def _unlike(first: Run, second: Run) -> list[str]:
+    """Name what differs: options, code, conditions, versions of libraries."""
+    words = _differing(first.options, second.options)
+    if first.identity.source != second.identity.source:
+        words.append("code")
+    for name in first.conditions._fields:
+        one, two = getattr(first.conditions, name), getattr(second.conditions, name)
+        if one != two and name != "libraries":  # named one by one below
+            words.append(name if name == "machine" else f"{name} {one} → {two}")
+    versions = [dict(run.environment.versions) for run in (first, second)]
+    return words + _differing(*versions)
+
+
+def _differing(first: Any, second: Any) -> list[str]:
+    names = dict.fromkeys([*first, *second])
+    return [
+        f"{name} {first.get(name, 'none')} → {second.get(name, 'none')}"
+        for name in names
+        if first.get(name) != second.get(name)
+    ]

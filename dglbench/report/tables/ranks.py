@@ -1,0 +1,62 @@
+"""Mean ranks over settings, and which pairs of methods differ."""
+
+from __future__ import annotations
+
+from dglbench.report.loading import Report
+from dglbench.report.statistics.complete_blocks import Blocks, check_baseline
+from dglbench.report.statistics.ranking import p_words, ranking
+from dglbench.report.style.palette import style
+from dglbench.report.tables.sheet import Cell, Column, Sheet
+
+__all__ = ["ranks"]
+
+
+def ranks(report: Report, baseline: str | None = None) -> Sheet:
+    """List mean ranks and what tells each pair apart."""
+    baseline = check_baseline(report, baseline)
+    found = ranking(report, baseline)
+    if found is None:
+        why = "Ranks over settings need two methods with results in two settings or more."
+        return Sheet("ranks", "Ranks over settings", _COLUMNS, (), (why,))
+    rows = []
+    for better, worse in found.pairs:
+        apart = found.differ(better, worse)
+        gap = found.rank(worse) - found.rank(better)
+        wins = _wins(found.blocks, better, worse)
+        word = "better" if apart else "not distinguishable"
+        rows.append(
+            (
+                Cell(style(better).label, better, "best" if apart else ""),
+                Cell(f"{found.rank(better):.2f}", found.rank(better)),
+                Cell(style(worse).label, worse),
+                Cell(f"{found.rank(worse):.2f}", found.rank(worse)),
+                Cell(f"{gap:.2f}", gap),
+                Cell(f"{wins} of {len(found.blocks.units)}", wins),
+                Cell(p_words(found.pairs[better, worse]), found.pairs[better, worse]),
+                Cell(word, word, "best" if apart else "muted"),
+            )
+        )
+    notes = [f"{found.friedman_words} {found.test_words}".strip()]
+    notes += [
+        "Seeds of one setting are counted as settings of their own; they are less different "
+        "than two tasks are."
+    ] * (found.blocks.families < len(found.blocks.units))
+    return Sheet("ranks", "Ranks over settings", _COLUMNS, tuple(rows),
+                 (*notes, *found.blocks.left_out))  # fmt: skip
+
+
+_COLUMNS = (
+    Column("method", "method", "the method with the lower mean rank"),
+    Column("rank", "mean rank", "mean over settings; 1 is the lowest regret", numeric=True),
+    Column("other", "against", "the method it is compared with"),
+    Column("other_rank", "its rank", "mean rank of the other", numeric=True),
+    Column("gap", "ranks apart", "difference of the mean ranks", numeric=True),
+    Column("wins", "lower in", "settings in which its regret is lower", numeric=True),
+    Column("p_holm", "p (Wilcoxon–Holm)", "signed-rank test, corrected over pairs", numeric=True),
+    Column("verdict", "so", "whether the test in use tells them apart"),
+)
+
+
+def _wins(design: Blocks, better: str, worse: str) -> int:
+    one, other = (design.regret[:, design.methods.index(name)] for name in (better, worse))
+    return int((one < other).sum())

@@ -1,0 +1,122 @@
+"""A table of the report before it is rendered: columns, cells, notes.
+
+One `Sheet` feeds the terminal, the page, and Markdown, CSV and LaTeX files, so
+they cannot disagree. A cell carries the text people read and the value that
+files hold and that sorting uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dglbench.report.loading import Unit
+from dglbench.report.style.titles import title
+
+__all__ = [
+    "NOTHING",
+    "Cell",
+    "Column",
+    "Sheet",
+    "Tone",
+    "count",
+    "mark_best",
+    "setting_cell",
+    "text",
+]
+
+Tone = Literal["", "best", "near", "muted", "bad"]
+Value = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, and what it stands for."""
+
+    text: str
+    value: Value = None
+    """None where there is nothing to compare: such cells sort last and are empty in CSV."""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in files, its heading, what it means."""
+
+    key: str
+    title: str
+    help: str
+    numeric: bool = False
+    files_only: bool = False
+    """True for the parts of a cell that people read as one, such as an interval's ends."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table; with ``by`` it is shown as one block for each value of that column."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    by: str | None = None
+
+    @property
+    def shown(self) -> list[int]:
+        """Positions of the columns that people see within a block."""
+        return [
+            position
+            for position, column in enumerate(self.columns)
+            if not column.files_only and column.key != self.by
+        ]
+
+    def blocks(self) -> Iterator[tuple[str, list[tuple[Cell, ...]]]]:
+        """Yield each block's heading and its rows, in order of first appearance."""
+        if self.by is None:
+            yield "", list(self.rows)
+            return
+        at = [column.key for column in self.columns].index(self.by)
+        blocks: dict[str, list[tuple[Cell, ...]]] = {}
+        for row in self.rows:
+            blocks.setdefault(row[at].text, []).append(row)
+        yield from blocks.items()
+
+    def records(self) -> list[dict[str, Value]]:
+        """Return the rows as plain values by column key."""
+        keys = [column.key for column in self.columns]
+        return [{key: cell.value for key, cell in zip(keys, row, strict=True)} for row in self.rows]
+
+
+NOTHING = Cell("—", None, "muted")
+
+
+def text(value: object, tone: Tone = "") -> Cell:
+    """A cell that reads as it is."""
+    words = "" if value is None else str(value)
+    return Cell(words, words or None, tone)
+
+
+def count(value: int | None) -> Cell:
+    """A whole number, thousands apart."""
+    return NOTHING if value is None else Cell(f"{value:,}", value)
+
+
+def setting_cell(unit: Unit) -> Cell:
+    """A cell that shows the words and keeps the exact label for files."""
+    return Cell(title(unit), unit.label)
+
+
+def mark_best(
+    rows: Sequence[tuple[Cell, ...]], pick: Callable[[list[float]], float], columns: range
+) -> list[tuple[Cell, ...]]:
+    """Mark the best cell of each of the columns."""
+    table = [list(row) for row in rows]
+    for at in columns:
+        values = [value for row in rows if isinstance(value := row[at].value, float)]
+        best = pick(values) if values else None
+        for row in table:
+            if best is not None and row[at].value == best:
+                row[at] = Cell(row[at].text, row[at].value, "best")
+    return [tuple(row) for row in table]
