@@ -33,7 +33,7 @@ __all__ = [
 def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
     """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation per instance.
 
-    Of very large instances only a part is used: `Snapshot.sample`.
+    Where instances are very large, only some are used: `Snapshot.sample`.
     """
     import torch
 
@@ -55,8 +55,8 @@ def bound_rows(
 ) -> dict[str, dict[str, Any]]:
     """Return ``bound`` and, by instance, ``theorem2`` on validation: one dual solve per instance.
 
-    ``label_duals`` are optimal for the validation labels, (V, M). Of very large instances
-    only a part is used: `Snapshot.sample`.
+    ``label_duals`` are optimal for the validation labels, (V, M). Where instances are
+    very large, only some are used: `Snapshot.sample`.
     """
     import torch
 
