@@ -1,4 +1,4 @@
-"""Every error a user can meet, in one tree.
+"""Every error that a user can see, in one tree.
 
 DglbenchError               shown as one sentence, exit code 2
 ├── OptionError             a setting or option that does not exist or is out of range
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class DglbenchError(Exception):
-    """Base of every mistake that gets one clear sentence instead of a traceback."""
+    """Base of every error that is shown as one clear sentence instead of a traceback."""
 
 
 class OptionError(DglbenchError):

@@ -4,7 +4,7 @@
     Σ_{i∈g} x_i = 1    (pick one option in every group g)
     x binary
 
-`dglbench.problem` adds the values; together they are the problem that everything speaks of.
+`dglbench.problem` adds the values; together they are the problem that all other code works on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FeasibleSet:
 
     @property
     def options(self) -> int:
-        """S, the number of options a group, padding included."""
+        """S, the number of options per group, padding included."""
         return self.structure.options
 
     @property
@@ -82,7 +82,7 @@ class FeasibleSet:
 
     @cached_property
     def row_units(self) -> Array:
-        """max(1, |b|), in the shape of b: beside it one tells how far off a row is."""
+        """max(1, |b|), in the shape of b: the unit in which a row's violation is measured."""
         return np.maximum(1.0, np.abs(self.b))
 
     @property
@@ -121,7 +121,7 @@ class FeasibleSet:
 
     @cached_property
     def most_use(self) -> Array:
-        """(M,): the most of each row that any choice of one option a group can use."""
+        """(M,): the most of each row that any choice of one option per group can use."""
         return extremes(self, self.ever)[1]
 
     def prices(self, duals: Array) -> Array:

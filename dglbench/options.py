@@ -45,8 +45,8 @@ _RANGE_SIGNS = {at.Gt: (">", "gt"), at.Ge: ("≥", "ge"), at.Lt: ("<", "lt"), at
 _LONGEST_RANGE = 10_000
 
 LATER: Final = "later"
-"""Annotates an option that came when there were recorded runs and files without it: at its
-default it is left out of what is saved, so that these stay what is asked for."""
+"""Marks an option that was added later; it is left out at its default so that old run names
+stay valid."""
 
 
 class OptionInfo(NamedTuple):
@@ -145,7 +145,7 @@ def spell_out_ranges(words: str) -> list[str]:
 
 
 def as_dict(options: Any) -> dict[str, Any]:
-    """Return the options as JSON-ready values, without those that came `LATER` and are default."""
+    """Return the options as JSON-ready values, without `LATER` ones at their default."""
     later = _later(type(options))  # type: ignore[arg-type]  # classes are hashable
     return {
         field.name: list(value) if isinstance(value, tuple) else value

@@ -1,7 +1,7 @@
 """Tasks, methods, solvers and layers from one local file, without packaging (``--plugin``).
 
 A file is loaded as a module of its own name with a prefix, so that it can shadow
-nothing, and may import helpers that lie beside it. Workers elsewhere are sent its
+nothing, and may import helpers from its own folder. Remote workers are sent its
 text and that of its helpers.
 """
 
@@ -32,7 +32,7 @@ _folders: set[Path] = set()
 
 @dataclass(frozen=True)
 class ShippedFile:
-    """A plugin's file and its helpers, as they travel."""
+    """A plugin's file and its helpers, as they are sent to workers."""
 
     name: str
     texts: tuple[tuple[str, bytes], ...]
@@ -40,13 +40,13 @@ class ShippedFile:
 
 
 def load_plugins(paths: Iterable[Path]) -> None:
-    """Take whatever the files define; the same file twice is one."""
+    """Register what the files define; a file that is given twice counts once."""
     chosen: dict[str, Path] = {}
     for path in paths:
         other = chosen.setdefault(path.name, path)
         if other.resolve() != path.resolve():
             raise PluginError(
-                f"--plugin {other} and {path} have one file name; rename one of them."
+                f"--plugin {other} and {path} have the same file name; rename one of them."
             )
     for path in chosen.values():
         _load(path)
@@ -58,7 +58,7 @@ def located(names: Iterable[str], beside: Path) -> list[Path]:
 
 
 def shipped_files() -> tuple[ShippedFile, ...]:
-    """Return what workers elsewhere need to know the files that were loaded here."""
+    """Return what remote workers need to load the files that were loaded here."""
     from dglbench.runs.code_hash import closure
 
     files = []
@@ -90,7 +90,7 @@ def _forget_helper(name: str) -> None:
 
 def _load(path: Path) -> None:
     if path.suffix != ".py" or not path.is_file():
-        what = "is no .py file" if path.exists() else "does not exist"
+        what = "is not a .py file" if path.exists() else "does not exist"
         raise PluginError(f"--plugin {path} {what}; give one Python file with a task or method.")
     name = _PREFIX + re.sub(r"\W", "_", path.stem)
     resolved = path.resolve()
@@ -120,13 +120,13 @@ def _executed(name: str, resolved: Path, path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # the file may do anything
+    except Exception as error:  # the file may raise anything
         sys.modules.pop(name, None)
         line = _line(error, resolved)
         text = " ".join(str(getattr(error, "msg", error)).split())[:200]
         where = f", line {line}" if line else ""
         raise PluginError(
-            f"--plugin {path} does not load ({type(error).__name__}{where}: {text}); mend it."
+            f"--plugin {path} does not load ({type(error).__name__}{where}: {text}); fix it."
         ) from error
     return module
 

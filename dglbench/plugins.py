@@ -1,7 +1,7 @@
-"""Finding tasks, methods, solver families, layers and executors by entry point.
+"""Find tasks, methods, solver families, layers and executors by entry point.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
-list``, never a crash: it fails only when it is asked for by name. `register`
+list``, never a crash: it fails only when it is used by name. `register`
 adds the classes of a module that no package installs, such as a local file.
 """
 
@@ -68,7 +68,7 @@ _UNLISTED = {"own": ("dglbench.data.imported", "Own")}
 """Tasks that no entry point offers, because their data come with a file."""
 
 _registered: dict[str, dict[str, Plugin]] = {group: {} for group in _BASES}
-"""By group and name: what `register` was given in this process."""
+"""By group and name: what was registered in this process."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def plugins(group: str) -> tuple[Plugin, ...]:
 
 
 def any_registered() -> bool:
-    """Say whether this process was given plugins that no distribution brings."""
+    """Say whether plugins without a distribution were registered in this process."""
     return any(_registered.values())
 
 
@@ -132,7 +132,7 @@ def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
     """Add every task, method, solver family and layer that a module defines, for this process.
 
     Classes that are abstract, private or imported from elsewhere are left out. Each
-    is called by its ``name`` (a solver by its ``family``); a class without one by its own name
+    is known by its ``name`` (a solver by its ``family``); a class without one by its own name
     in lower case with hyphens: ``MyMethod`` is ``my-method``. ``origin`` is what
     ``dglbench list`` shows, such as the file's name; the same origin may register again.
     """
@@ -158,7 +158,7 @@ def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
 
 
 def offer_task(task: str | Task) -> str:
-    """Make a task object known by its name in this process, and return the name."""
+    """Register a task object by its name in this process, and return the name."""
     if isinstance(task, str):
         return task
     name, origin = str(task.name), type(task).__module__
@@ -237,7 +237,7 @@ def find_plugin(group: str, name: str) -> Plugin:
     if broken:
         raise PluginError(
             f"{kind} '{name}' ({broken[0].origin}) does not load: {broken[0].error}; "
-            "mend or uninstall that plugin."
+            "fix or uninstall that plugin."
         )
     close = difflib.get_close_matches(name.lower(), available, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
@@ -257,19 +257,19 @@ def find_layer(name: str) -> type[Layer]:
 
 
 def _is_number(text: str) -> bool:
-    # Longer than any size or period, and Python refuses to read thousands of digits.
+    # No size or period is longer, and Python refuses to read thousands of digits.
     return text.isascii() and text.isdigit() and len(text) <= 9
 
 
 def _ours_first(entry: importlib.metadata.EntryPoint) -> tuple[bool, str]:
-    """Let no plugin take over a bundled name, whatever the order of the path."""
+    """Bundled names come first, so that no plugin can take one over."""
     return (
         entry.dist is None or _name_and_version(entry.dist)[0] != "dglbench",
         entry.name,
     )
 
 
-@cache  # every look parses a file
+@cache  # every access parses a file
 def _name_and_version(dist: importlib.metadata.Distribution) -> tuple[str, str]:
     metadata = dist.metadata
     return metadata["Name"], metadata["Version"]

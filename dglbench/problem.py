@@ -1,15 +1,15 @@
-"""The one problem that every task is cast into (the paper's Problem 1, and what it leaves out).
+"""The one problem that every task is written as (the paper's Problem 1, generalised).
 
     maximise  y·x   subject to   A x ≤ b on some global rows, A x = b on the others
                                  Σ_{i∈g} x_i = 1    (pick one option in every group g)
                                  x binary
 
-Values, decisions and scores travel as arrays of shape (K, G, S): K instances, G
-groups, S options a group. Ragged groups are padded to S options and masked.
+Values, decisions and scores are arrays of shape (K, G, S): K instances, G
+groups, S options per group. Ragged groups are padded to S options and masked.
 Instances share A and the groups; b and the mask may differ by instance.
 
 What is predicted are parameters p, in the task's own sense and unit, of the
-shape of the labels. `Problem.values` is the one border between them and what is
+shape of the labels. `Problem.values` alone turns them into what is
 maximised: y = ±(y₀ + B p), minus where the task minimises.
 """
 
@@ -78,9 +78,9 @@ class Problem(FeasibleSet):
         """Check the parts and put them together; options exist and are predicted by default.
 
         A is an array (rows, groups, options), or a matrix (rows, groups · options), dense or
-        scipy sparse, with ``groups`` or ``mask`` to tell the shape. ``equality`` says which rows
-        are exact (one truth for all, or one a row). ``parameters`` is B, a matrix of groups ·
-        options rows and a column a parameter; without it labels are option values.
+        scipy sparse, with ``groups`` or ``mask`` to give the shape. ``equality`` says which rows
+        are exact (true or false for all, or per row). ``parameters`` is B, a matrix of groups ·
+        options rows and one column per parameter; without it labels are option values.
         ``known`` is y₀, (groups, options).
         """
         matrix, shape = sparse_rows(A, groups, mask)

@@ -1,4 +1,4 @@
-"""Refuse parts that do not fit and constraints that nothing can meet, in one sentence each."""
+"""Refuse parts that do not fit and constraints that cannot be met, in one sentence each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def allowance(b: Array) -> Array:
 
 
 def check_parts(problem: Problem) -> None:
-    """Check shapes and numbers, before anything is asked of them together."""
+    """Check shapes and numbers, before the parts are used together."""
     rows, b = problem.rows, problem.b
     if min(rows, *problem.shape) < 1:
         raise ProblemError(
@@ -33,7 +33,7 @@ def check_parts(problem: Problem) -> None:
         )
     if b.ndim not in (1, 2) or b.shape[-1] != rows or (b.ndim == 2 and not len(b)):
         raise ProblemError(
-            f"b must have one entry a row of A ({rows}), got {b.shape}; give (rows,), or "
+            f"b must have one entry per row of A ({rows}), got {b.shape}; give (rows,), or "
             "(instances, rows) where it differs by instance."
         )
     check_mask(problem.mask, problem.shape)
@@ -48,8 +48,8 @@ def check_parts(problem: Problem) -> None:
         )
     if problem.b.ndim == 2 and problem.mask.ndim == 3 and len(problem.b) != len(problem.mask):
         raise ProblemError(
-            f"b speaks of {len(problem.b)} instances and mask of {len(problem.mask)}; "
-            "both need one entry an instance."
+            f"b has {len(problem.b)} instances and mask {len(problem.mask)}; "
+            "both need one entry per instance."
         )
     if not (np.isfinite(problem.matrix.data).all() and np.isfinite(b).all()):
         raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
@@ -61,7 +61,7 @@ def check_mask(mask: Mask, shape: tuple[int, int]) -> None:
     """Check that the mask has its shape and leaves every group an option."""
     if mask.ndim not in (2, 3) or mask.shape[-2:] != shape or (mask.ndim == 3 and not len(mask)):
         raise ProblemError(
-            f"mask must have shape (groups, options) = {shape}, or one such an instance, "
+            f"mask must have shape (groups, options) = {shape}, or one such per instance, "
             f"got {mask.shape}."
         )
     empty = np.argwhere(~mask.any(axis=-1))
@@ -144,11 +144,11 @@ def _check_rows(problem: Problem, case: _Case, least: Array, most: Array) -> Non
     if problem.equality[row]:
         raise ProblemError(
             f"{where}row {row} cannot be met: any choice uses between {least[row]:g} and "
-            f"{most[row]:g}, but exactly {case.b[row]:g} is asked for; change b."
+            f"{most[row]:g}, but exactly {case.b[row]:g} is required; change b."
         )
     raise ProblemError(
         f"{where}row {row} cannot be met: any choice uses at least {least[row]:g}, but only "
-        f"{case.b[row]:g} is there; raise its capacity."
+        f"{case.b[row]:g} is available; raise its capacity."
     )
 
 
@@ -162,11 +162,11 @@ def _joint_sentence(problem: Problem, case: _Case) -> str:
     written = np.array2string(case.b, threshold=8)
     if problem.equality.any():
         return (
-            f"{where}the rows cannot all be met at once: no choice of one option a group gives "
+            f"{where}the rows cannot all be met at once: no choice of one option per group gives "
             f"b = {written} where it must be exact; change b."
         )
     return (
-        f"{where}the capacities cannot all be met at once: no choice of one option a group "
+        f"{where}the capacities cannot all be met at once: no choice of one option per group "
         f"fits b = {written}; raise the total capacity."
     )
 
@@ -186,7 +186,7 @@ def _jointly_feasible(problem: Problem, case: _Case) -> bool:
 
 
 def _thrifty_choice_fits(problem: Problem, case: _Case) -> bool:
-    """Try the option of least total use in every group: this settles most problems for nothing."""
+    """Try the option of least total use in every group: cheap, and enough for most problems."""
     total = np.asarray(problem.matrix.sum(axis=0)).reshape(problem.shape)
     choice = np.where(case.mask, total, np.inf).argmin(axis=1)
     columns = np.arange(problem.groups) * problem.options + choice
@@ -195,7 +195,7 @@ def _thrifty_choice_fits(problem: Problem, case: _Case) -> bool:
 
 
 def _seats_suffice(problem: Problem, case: _Case) -> bool | None:
-    """Count heads and seats; None if some may go to some places only, which counting cannot say."""
+    """Count heads and seats; None if some may go to some places only: counting is not enough."""
     places = case.mask[:, : problem.rows]
     sent = places.any(axis=1)
     if not places[sent].all():

@@ -1,4 +1,4 @@
-"""Named random streams, so that one use of randomness never moves another.
+"""Named random streams, so that one use of randomness never changes another.
 
 Every draw in dglbench comes from a generator named by a seed and words such as
 ``"data"``, ``"split"``, ``"init"`` or ``"batches"``. Adding a draw to one

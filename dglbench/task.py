@@ -1,7 +1,7 @@
-"""What a task plugin supplies, and the data that flows out of it.
+"""What a task plugin supplies, and the data it makes.
 
 A task turns its settings and a seed into a `Dataset`, says which `Problem` the
-instances share, and builds the predictor to be trained. It knows nothing of
+instances share, and builds the predictor to be trained. It does not depend on
 methods. Register a subclass of `Task` under the entry-point group
 ``dglbench.tasks`` and every command finds it.
 """
@@ -44,7 +44,7 @@ SPLITS = ("train", "val", "test")
 
 
 def setting_name(task: str, settings: Mapping[str, Any]) -> str:
-    """Name a comparison by its task and size, ``matching-50``; own data by their name."""
+    """Name a comparison by its task and size, ``matching-50``; own data by its name."""
     if task == "own":
         return str(settings["name"])
     return f"{task}-{settings['n']}" if "n" in settings else task
@@ -109,8 +109,8 @@ class Dataset:
             )
         if self.problem.instances not in (None, len(self.labels)):
             raise DatasetError(
-                f"the problem speaks of {self.problem.instances} instances, the labels of "
-                f"{len(self.labels)}; both need one entry an instance."
+                f"the problem has {self.problem.instances} instances, the labels have "
+                f"{len(self.labels)}; both need one entry per instance."
             )
 
     def rows(self, split: str) -> npt.NDArray[np.intp]:
@@ -118,7 +118,7 @@ class Dataset:
         return np.flatnonzero(self.split == SPLITS.index(split))
 
     def part(self, array: Array, split: str) -> Array:
-        """Return the rows of one split of an array; a view of them where they stand together."""
+        """Return the rows of one split of an array; a view where they are contiguous."""
         rows = self.rows(split)
         if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
             return array[rows[0] : rows[-1] + 1]
@@ -132,13 +132,18 @@ class Dataset:
         spread = train.std(axis=0)
         return train.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
+    @property
+    def label_spread(self) -> float:
+        """The standard deviation of what is predicted over the train split; 1 if that is 0."""
+        return float(self.problem.pack(self.part(self.labels, "train")).std()) or 1.0
+
 
 class LabelAxis(NamedTuple):
-    """Where each predicted value lives, for pictures of the data: a location, an hour."""
+    """The position of each predicted value in pictures of the data: a location, an hour."""
 
     title: str
     positions: npt.NDArray[Any]
-    """(P,): one position a predicted option."""
+    """(P,): one position per predicted option."""
 
 
 class Shown(NamedTuple):
@@ -166,9 +171,9 @@ class Task(ABC):
     open_settings: ClassVar[tuple[str, ...]] = ()
     """Settings that may still be chosen where the data come from a file."""
     integral: ClassVar[bool | None] = None
-    """Whether the relaxation has integer optima whatever the values; None if nobody knows.
+    """Whether the relaxation has integer optima whatever the values; None if unknown.
 
-    Where the problem's structure tells (`Problem.is_integral`), it need not be said.
+    Not needed where the problem's structure decides it (`Problem.is_integral`).
     """
 
     @abstractmethod
@@ -194,20 +199,20 @@ class Task(ABC):
         return 1.0
 
     def label_axis(self, settings: Any) -> LabelAxis | None:
-        """Say where each predicted value lives, or None if there is nothing to draw."""
+        """Return the position of each predicted value, or None if there is nothing to draw."""
         return None
 
     def picture(self, dataset: Dataset, shown: Shown) -> Any:
         """Draw one instance and its optimum as a plotnine plot, for ``generate --plot``.
 
         Or leave it to the function ``picture`` of a module of the task's name in a folder
-        ``pictures`` beside the task's module: found by name, it is no part of the code that
+        ``pictures`` beside the task's module: found by name, it is not part of the code that
         identifies a run. Without either, the distribution of the labels is drawn.
         """
         return None
 
     def remark(self, settings: Any) -> str | None:
-        """Say what a reader of a plan should know of this data, None if it speaks for itself."""
+        """Say what a reader of a plan should know about this data, None if nothing."""
         return None
 
     def batched_solver(self, problem: Problem) -> Solver | None:
@@ -234,7 +239,7 @@ class Task(ABC):
 def split_sizes_to_rows(
     sizes: tuple[int, int, int], order: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.int8]:
-    """Give the first instances of ``order`` to train, the next to val, the next to test."""
+    """Assign the first instances of ``order`` to train, the next to val, the rest to test."""
     if sum(sizes) != len(order):
         raise OptionError(f"train + val + test must be {len(order)}, got {sum(sizes)}.")
     split = np.empty(len(order), dtype=np.int8)

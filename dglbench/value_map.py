@@ -1,4 +1,4 @@
-"""From what is predicted to what options are worth: y = y₀ + B p."""
+"""From predicted parameters to option values: y = y₀ + B p."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ValueMap:
     """A fixed linear map from parameters p to option values y (G, S).
 
     Without ``matrix`` the parameters are the option values themselves, of shape (G, S).
-    With it they are P numbers an instance and B is sparse, (G·S, P): prices of hours to
+    With it they are P numbers per instance and B is sparse, (G·S, P): prices of hours to
     costs of schedules, costs of edges to options of nodes. ``known`` is y₀ (G, S), what an
     option is worth beside its parameters; 0 if it is left out.
     """
@@ -70,7 +70,7 @@ class ValueMap:
 
     @cached_property
     def _source(self) -> npt.NDArray[np.intp] | None:
-        """(G·S,): the parameter each option is worth (P for none), if B is no more than that."""
+        """(G·S,): the parameter each option is worth (P for none), if B only picks parameters."""
         matrix: Any = self.matrix
         counts = np.diff(matrix.indptr)
         if (counts > 1).any() or (matrix.data != 1.0).any():
@@ -123,7 +123,7 @@ def _checked_matrix(matrix: Any, shape: tuple[int, int]) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != size or matrix.shape[1] < 1:
         raise ProblemError(
             f"parameters must map to options: a matrix of {size} rows (groups × options = "
-            f"{shape[0]} × {shape[1]}) and one column a parameter, got shape {matrix.shape}."
+            f"{shape[0]} × {shape[1]}) and one column per parameter, got shape {matrix.shape}."
         )
     sparse = csr_array(matrix, dtype=np.float64, copy=True)
     sparse.sum_duplicates()

@@ -1,4 +1,4 @@
-"""Numbers as people read them, the same on the terminal, in tables and in figures."""
+"""Numbers in readable form, the same on the terminal, in tables and in figures."""
 
 from __future__ import annotations
 

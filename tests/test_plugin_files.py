@@ -159,9 +159,7 @@ def test_shipped_files_evict_no_module_but_helpers_of_an_earlier_version(tmp_pat
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("verb", ["train", "sweep"])
-def test_what_is_wrong_with_a_task_is_told_as_its_own(
-    cli, task_file, verb, name, spoiled, sentence
-):
+def test_errors_name_the_task_at_fault(cli, task_file, verb, name, spoiled, sentence):
     task = f"{name}-{verb}"
     plugin = task_file(task, **spoiled)
     words = {
@@ -182,7 +180,7 @@ def test_what_is_wrong_with_a_task_is_told_as_its_own(
         ("empty.py", "x = 1", "defines no task, method, solver or layer; a plugin is a subclass"),
         ("half.py", "from dglbench.task import Task\nclass Half(Task):\n    name = 'half'",
          "its class Half lacks generate(), predictor(), problem()"),
-        ("note.txt", "", "is no .py file"),
+        ("note.txt", "", "is not a .py file"),
         ("taken.py", "from dglbench_tasks.matching import Matching as M\nclass Mine(M):\n    pass",
          "the name is taken by dglbench"),
     ],

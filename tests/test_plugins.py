@@ -27,7 +27,7 @@ def test_a_broken_plugin_fails_only_when_asked_for(installed):
     installed("broken-two", "raise RuntimeError('no\\npower')", tasks={"bad": "broken_two:Task"})
     assert find_task("matching").name == "matching"
     with pytest.raises(
-        PluginError, match=r"task 'bad' \(broken-two 1.0\) does not load: RuntimeError: no; mend"
+        PluginError, match=r"task 'bad' \(broken-two 1.0\) does not load: RuntimeError: no; fix"
     ):
         find_task("bad")
 
@@ -76,7 +76,7 @@ def test_solvers_and_layers_are_found_the_same_way(installed):
     with pytest.raises(
         PluginError,
         match=r"solver 'odd' \(odd-solver 1.0\) does not load: TypeError: odd_solver:Odd is not a "
-        r"subclass of dglbench.solvers.base.SolverFamily; mend",
+        r"subclass of dglbench.solvers.base.SolverFamily; fix",
     ):
         find_solver("odd")
 

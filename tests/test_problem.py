@@ -18,8 +18,8 @@ RAGGED = np.array([[True, True], [True, False]])
     [
         ({"A": np.ones((2, 3)), "b": [1]}, r"shape \(rows, groups, options\), got \(2, 3\)"),
         ({"A": np.ones((1, 0, 2)), "b": [1]}, "at least one row, group and option"),
-        ({"A": np.ones((1, 2, 2)), "b": [5, 5]}, r"one entry a row of A \(1\), got \(2,\)"),
-        ({"A": np.ones((1, 2, 2)), "b": 5}, r"one entry a row of A \(1\), got \(\)"),
+        ({"A": np.ones((1, 2, 2)), "b": [5, 5]}, r"one entry per row of A \(1\), got \(2,\)"),
+        ({"A": np.ones((1, 2, 2)), "b": 5}, r"one entry per row of A \(1\), got \(\)"),
         ({"A": np.full((1, 2, 2), np.nan), "b": [1]}, "NaN or infinite"),
         ({"A": np.ones((1, 2, 2)), "b": [np.inf]}, "NaN or infinite"),
         ({"A": np.zeros((1, 2, 2)), "b": [1], "mask": np.ones((2, 3))}, "mask must have shape"),

@@ -1,4 +1,4 @@
-"""Somebody's arrays from wherever they keep them: ``.npz``, ``.npy``, a folder, Parquet."""
+"""Read a user's arrays from where they are kept: ``.npz``, ``.npy``, a folder, Parquet."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMES = {
     "option_names": ("option_names",),
     "row_names": ("row_names",),
 }
-"""What each array is called; upper or lower case, but A and a, X and x are one."""
+"""What each array is called; in upper or lower case: A and a are the same, X and x too."""
 
 _NUMBERS = ("features", "labels", "A", "b", "equality", "mask")
 _CALLED = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
@@ -49,7 +49,7 @@ class Arrays(NamedTuple):
 def read_arrays(sources: Iterable[Path], unnamed: str | None = None) -> Arrays:
     """Read every source; one array may come from one of them only.
 
-    ``unnamed`` is what an .npy file holds whose own name is none of an array's.
+    ``unnamed`` is the array in an .npy file whose name is not that of any array.
     """
     found: dict[str, npt.NDArray[Any]] = {}
     came_from: dict[str, Path] = {}
@@ -104,21 +104,21 @@ def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         yield from _table(source)
     else:
         raise DatasetError(
-            f"{source} is no .npz, .npy or .parquet file; save the arrays with "
+            f"{source} is not an .npz, .npy or .parquet file; save the arrays with "
             "numpy.savez('mine.npz', features=…, labels=…, A=…, b=…)."
         )
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Give what numpy reads from a file; the file is closed whatever comes, a damaged one too."""
+    """Yield what numpy reads from a file, and close the file even if it is damaged."""
     with path.open("rb") as file:
         try:
             read = np.load(file, allow_pickle=False)
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise DatasetError(
-                f"{path} cannot be read as numpy arrays ({_brief(error)}); it is damaged, or no "
-                "file of numpy's."
+                f"{path} cannot be read as numpy arrays ({_brief(error)}); it is damaged, or not "
+                "a numpy file."
             ) from error
         yield read
 
@@ -126,7 +126,7 @@ def _opened(path: Path) -> Iterator[Any]:
 def _archive(path: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     with _opened(path) as archive:
         if not hasattr(archive, "files"):
-            raise DatasetError(f"{path} is no .npz archive; write it with numpy.savez.")
+            raise DatasetError(f"{path} is not an .npz archive; write it with numpy.savez.")
         if {"indptr", "indices", "format"} <= set(archive.files):  # scipy.sparse.save_npz
             from scipy.sparse import load_npz
 

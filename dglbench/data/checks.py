@@ -1,7 +1,7 @@
-"""What is asked of data and predictors where they enter, so that a mistake is told as whose it is.
+"""Check data and predictors where they enter, so that errors name the plugin at fault.
 
-A plugin may do anything: every sentence here names its method, the shape got and the
-shape wanted.
+A plugin may do anything: every message names its method, the shape got and the shape
+wanted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_bundled(task: Task) -> bool:
 
 
 def make_dataset(task: Task, settings: Any, seed: int) -> Dataset:
-    """Have a task make its data, and check them; what fails in a plugin is told as the plugin's."""
+    """Have a task make its data, and check them; errors name the plugin at fault."""
     owner = f"task {task.name}: generate()"
     try:
         dataset = task.generate(settings, seed)
@@ -46,7 +46,7 @@ def make_dataset(task: Task, settings: Any, seed: int) -> Dataset:
     except Exception as error:
         if is_bundled(task):
             raise
-        raise PluginError(f"{owner} fails with {_said(error)}; mend that method.") from error
+        raise PluginError(f"{owner} fails with {_said(error)}; fix that method.") from error
     if not isinstance(dataset, Dataset):
         raise PluginError(f"{owner} must return a dglbench.task.Dataset, got {_kind(dataset)}.")
     check_dataset(dataset, owner)
@@ -54,7 +54,7 @@ def make_dataset(task: Task, settings: Any, seed: int) -> Dataset:
 
 
 def check_dataset(dataset: Dataset, owner: str) -> None:
-    """Refuse arrays that do not fit each other or hold what nothing can be learnt from."""
+    """Refuse arrays that do not fit each other or that nothing can be learnt from."""
     features, labels, split = dataset.features, dataset.labels, dataset.split
     for name, array in (("features", features), ("labels", labels)):
         if not isinstance(array, np.ndarray) or array.dtype != np.float64:
@@ -68,7 +68,7 @@ def check_dataset(dataset: Dataset, owner: str) -> None:
         if shape[:1] != labels.shape[:1]:
             raise DatasetError(
                 f"{owner} gives {name} of shape {shape_words(shape)} for labels of "
-                f"{len(labels)} instances; wanted one row of {name} an instance."
+                f"{len(labels)} instances; wanted one row of {name} per instance."
             )
     if features.ndim < 2:
         raise DatasetError(
@@ -94,7 +94,7 @@ def check_dataset(dataset: Dataset, owner: str) -> None:
 
 
 def build_predictor(task: Task, dataset: Dataset) -> nn.Module:
-    """Have a task build its predictor; what fails in a plugin is told as the plugin's."""
+    """Have a task build its predictor; errors name the plugin at fault."""
     from torch import nn
 
     owner = f"task {task.name}: predictor()"
@@ -105,7 +105,7 @@ def build_predictor(task: Task, dataset: Dataset) -> nn.Module:
     except Exception as error:
         if is_bundled(task):
             raise
-        raise PluginError(f"{owner} fails with {_said(error)}; mend that method.") from error
+        raise PluginError(f"{owner} fails with {_said(error)}; fix that method.") from error
     if not isinstance(predictor, nn.Module):
         raise PluginError(f"{owner} must return a torch.nn.Module, got {_kind(predictor)}.")
     return predictor

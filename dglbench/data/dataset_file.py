@@ -120,7 +120,7 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str | None:
-    """Return the digest that a dataset file states, unchecked; None if it is no such file."""
+    """Return the digest that a dataset file states, unchecked; None if it is not a dataset file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -147,7 +147,7 @@ def read_dataset(path: Path) -> Dataset:
     import pyarrow as pa
 
     if path.is_dir() or (path.is_file() and path.suffix in (".npz", ".npy")):
-        raise _plain(path, "is no dataset file")
+        raise _plain(path, "is not a dataset file")
     if not path.is_file():
         raise DatasetError(
             f"there is no dataset file {path}; make one with dglbench generate TASK --out {path}."
@@ -155,7 +155,7 @@ def read_dataset(path: Path) -> Dataset:
     try:
         return _read(path)
     except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
-        raise _refused(path, "is damaged or no Parquet file: it cannot be decoded") from error
+        raise _refused(path, "is damaged or not a Parquet file: it cannot be decoded") from error
 
 
 def _read(path: Path) -> Dataset:
@@ -167,7 +167,7 @@ def _read(path: Path) -> Dataset:
         if file.metadata.num_rows != len(dataset.split):
             raise _refused(
                 path,
-                f"holds {file.metadata.num_rows} instances, but its metadata speaks of "
+                f"holds {file.metadata.num_rows} instances, but its metadata says "
                 f"{len(dataset.split)}",
             )
         labels = dataset.problem.pack(dataset.labels[:0])
@@ -200,11 +200,11 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     """Check what can be checked before any data is read."""
     raw = (file.schema_arrow.metadata or {}).get(_KEY)
     if raw is None:
-        raise _plain(path, "is no dglbench dataset: it lacks the metadata key 'dglbench'")
+        raise _plain(path, "is not a dglbench dataset: it lacks the metadata key 'dglbench'")
     try:
         document: dict[str, Any] = json.loads(raw)
     except ValueError as error:
-        raise _refused(path, "is damaged: its metadata is no JSON") from error
+        raise _refused(path, "is damaged: its metadata is not JSON") from error
     version = document.get("format") if isinstance(document, dict) else None
     if version != FORMAT_VERSION:
         raise _refused(
@@ -215,7 +215,7 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
     if lacking:
         raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
     if not isinstance(document["by_instance"], list):
-        raise _refused(path, "is damaged: its metadata holds nonsense (by_instance is no list)")
+        raise _refused(path, "is damaged: its metadata holds nonsense (by_instance is not a list)")
     columns = [*_COLUMNS, *(name for name in document["by_instance"] if name in _VARYING)]
     missing = [name for name in columns if name not in file.schema_arrow.names]
     if missing:
@@ -227,7 +227,7 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
 
 
 def _empty(path: Path, document: dict[str, Any]) -> Dataset:
-    """Build the dataset that the metadata promises, its arrays still to be filled."""
+    """Build the dataset that the metadata describes, with arrays still to be filled."""
     try:
         task = find_task(document["task"])
         settings = task.parse_settings(document["settings"])
@@ -277,7 +277,7 @@ def _values(
 
     kind, wanted = column.type, pa.from_numpy_dtype(dtype)
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or kind.value_type != wanted:
-        plural = "truths" if wanted == pa.bool_() else "doubles"
+        plural = "booleans" if wanted == pa.bool_() else "doubles"
         raise _refused(path, f"has {name} of type {kind}; expected lists of {plural}")
     lists = pa.concat_arrays(column.chunks)
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
@@ -302,7 +302,7 @@ def _refused(path: Path, what: str) -> DatasetError:
 
 
 def _plain(path: Path, what: str) -> DatasetError:
-    return DatasetError(f"{path} {what}; make one of your arrays with dglbench import {path}.")
+    return DatasetError(f"{path} {what}; make one from your arrays with dglbench import {path}.")
 
 
 def _varying(dataset: Dataset) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def _digest(document: dict[str, Any], dataset: Dataset) -> str:
     about = {key: value for key, value in document.items() if key != "digest"}
     digest = hashlib.sha256(_canonical(about).encode())
     digest.update(np.ascontiguousarray(dataset.split, dtype=np.int8).data)
-    # A column after the other, so that the size of a batch does not matter.
+    # One column after another, so that the size of a batch does not matter.
     for rows in _batches(dataset):
         digest.update(np.ascontiguousarray(dataset.features[rows], dtype="<f8").data)
     for rows in _batches(dataset):

@@ -1,8 +1,8 @@
-"""The task behind ``dglbench import``: somebody's own arrays as a dataset.
+"""The task behind ``dglbench import``: a user's own arrays as a dataset.
 
 Its data come from a dataset file and nowhere else, so no entry point offers it by
 name. The settings say how the arrays are called and which predictor learns them; the
-constraints travel in the dataset's constants.
+constraints are in the dataset's constants.
 """
 
 from __future__ import annotations
@@ -108,8 +108,7 @@ class Own(Task):
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train labels: they may be in any unit."""
-        spread = float(dataset.problem.pack(dataset.labels[dataset.rows("train")]).std())
-        return spread if spread > 0 else 1.0
+        return dataset.label_spread
 
 
 def to_entries(A: Array) -> dict[str, Any]:

@@ -15,8 +15,8 @@ __all__ = ["OwnModel"]
 class OwnModel(nn.Module):
     """One network f on standardised features, in whichever way the features are given:
 
-        per instance (K, F):        ŷ = f(x), one output a predicted option
-        per group    (K, G, F):     ŷ_g = f(x_g), one output an option, shared by all groups
+        per instance (K, F):        ŷ = f(x), one output per predicted option
+        per group    (K, G, F):     ŷ_g = f(x_g), one output per option, shared by all groups
         per option   (K, G, S, F):  ŷ_gs = f(x_gs), one output, shared by all options
 
     Outputs are in units of the labels' spread around their mean, so that one learning rate
@@ -49,7 +49,7 @@ class OwnModel(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Predict every option of every group, in label units."""
         answer: Tensor = self.level + self.unit * self.network((features - self.mean) / self.spread)
-        if answer.ndim == 2:  # one output a predicted option
+        if answer.ndim == 2:  # one output per predicted option
             values = answer.new_zeros((len(answer), *self.predicted.shape))
             values[:, self.predicted] = answer
             return values

@@ -1,4 +1,4 @@
-"""From somebody's arrays to a dataset, and what was understood, in words."""
+"""From a user's arrays to a dataset, and a description of what was understood."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TOLERANCE = 1e-6
 
 
 class Imported(NamedTuple):
-    """The dataset, and the names of arrays that nothing was made of."""
+    """The dataset, and the names of arrays that were not used."""
 
     dataset: Dataset
     left_out: list[str]
@@ -219,7 +219,7 @@ def _existing(arrays: Mapping[str, Any], layout: Layout) -> npt.NDArray[np.bool_
     if layout.items or layout.exists.shape != mask.shape != layout.labels.shape:
         wanted = "no mask for items to take or leave"
         if not layout.items:
-            wanted = f"(groups, options) = {shape_words(layout.exists.shape)}, or one an instance"
+            wanted = f"(groups, options) = {shape_words(layout.exists.shape)}, or one per instance"
         raise DatasetError(f"mask has shape {shape_words(mask.shape)}; wanted {wanted}.")
     return mask & layout.exists
 
@@ -251,7 +251,8 @@ def _exact(given: Any, rows: int) -> list[bool]:
     flags = np.asarray(given)
     if flags.shape not in ((), (rows,)):
         raise DatasetError(
-            f"equality has shape {shape_words(flags.shape)}; wanted ({rows},), one truth a row."
+            f"equality has shape {shape_words(flags.shape)}; wanted ({rows},), true or false per "
+            "row."
         )
     return [bool(flag) for flag in np.broadcast_to(flags, (rows,))]
 
@@ -287,7 +288,7 @@ def _split(given: Any, count: int, in_order: bool) -> npt.NDArray[np.int8]:
     words = np.asarray(given)
     if words.shape != (count,):
         raise DatasetError(
-            f"split has shape {shape_words(words.shape)}; wanted ({count},), one word an instance."
+            f"split has shape {shape_words(words.shape)}; wanted ({count},), one word per instance."
         )
     numbers = {**{name: i for i, name in enumerate(SPLITS)}, **{str(i): i for i in range(3)}}
     split = np.empty(count, dtype=np.int8)

@@ -1,7 +1,7 @@
-"""How A, labels and features may be laid out, and which layout somebody's arrays have.
+"""How A, labels and features may be laid out, and which layout a user's arrays have.
 
-Every function returns one reading or refuses: with the shapes got and wanted if there
-is none, with both readings and how to say which if there are two.
+Every function returns one reading or refuses. The message gives the shapes got and wanted
+if no reading fits, and both readings and how to choose if two do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_layout(
     """Find groups and options in labels and A; ``say`` is the reading of A that was asked for."""
     if A.ndim == 1:
         A = A[None]
-    if labels.ndim == 3 and labels.shape[2] == 1:  # one option a group: nothing to pick, so items
+    if labels.ndim == 3 and labels.shape[2] == 1:  # one option per group: nothing to pick, so items
         labels, A = labels[:, :, 0], A[:, :, 0] if A.ndim == 3 else A
     if labels.ndim == 3:
         return _picked(labels, _rows_of_options(labels, A, say))
@@ -78,7 +78,7 @@ def read_features(features: Array, layout: Layout, say: str | None) -> Array:
     if got[0] != count:
         raise DatasetError(
             f"features have shape {shape_words(got)} and labels are of {count} instances; wanted "
-            f"one row of features an instance, ({count}, …)."
+            f"one row of features per instance, ({count}, …)."
         )
     each = "per-item" if layout.items else "per-group"
     flat = int(layout.exists.sum())
@@ -179,7 +179,7 @@ def _flat_rows(A: Array, width: int) -> Array:
         return flat
     hint = " It fits as A.T." if A.ndim == 2 and A.shape[0] == width else ""
     raise DatasetError(
-        f"A has shape {shape_words(A.shape)} for labels of {width} an instance; wanted (rows, "
+        f"A has shape {shape_words(A.shape)} for labels of {width} per instance; wanted (rows, "
         f"{width}).{hint}"
     )
 

@@ -1,9 +1,9 @@
-"""Where a dataset comes from, and what tells it from another.
+"""Where a dataset comes from, and what identifies it.
 
 A bundled generator is a pure function of settings, seed and its source, which are
 all part of a run's identity; the numbers themselves may differ in the last bit
 between processors, so they are not. Any other task may read files that change: its
-data are identified by their content, hashed once by whoever plans the runs. A dataset
+data are identified by their content, hashed once when the runs are planned. A dataset
 file is identified by its content too, and read again where it is needed.
 """
 
@@ -75,7 +75,7 @@ def identify(data: TaskSpec) -> str | None:
 
 
 def load_dataset(data: TaskSpec, digest: str | None = None) -> Dataset:
-    """Make or read the data, or return them if they are at hand; refuse others than identified."""
+    """Make or read the data, or return them if loaded; refuse data of another digest."""
     known = _recent.get((data, digest))
     if known is not None:
         _recent.move_to_end((data, digest))
@@ -91,8 +91,8 @@ def load_dataset(data: TaskSpec, digest: str | None = None) -> Dataset:
     if digest is not None and dataset_digest(content) != digest:
         what = f"{path}" if path else f"{data.full_name}, seed {data.seed},"
         raise DatasetError(
-            f"the data of {what} are not those that the run was planned with: something has "
-            "changed meanwhile; give the same command again."
+            f"the data of {what} are not those that the run was planned with: they have "
+            "changed since; run the same command again."
         )
     _keep((data, digest), dataset)
     return dataset

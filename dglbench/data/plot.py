@@ -42,13 +42,13 @@ def check_plot(task: Task, settings: Any, path: Path) -> None:
         )
     if picture_of(task) is None and task.label_axis(settings) is None:
         raise OptionError(
-            f"task {task.name} has no picture and does not say where its values live "
+            f"task {task.name} has no picture and does not give the positions of its values "
             "(label_axis), so there is nothing to draw; leave out --plot."
         )
 
 
 def picture_of(task: Task) -> Callable[[Dataset, Shown], Any] | None:
-    """Find who draws a task's instances; None if nobody does."""
+    """Find the function that draws a task's instances; None if there is none."""
     if type(task).picture is not Task.picture:
         return task.picture
     package, _, stem = type(task).__module__.rpartition(".")
@@ -171,7 +171,7 @@ def _save(plot: Any, path: Path) -> None:
 
     try:
         with warnings.catch_warnings(), atomic_path(path) as temporary:
-            # plotnine calls pandas in ways that pandas is about to drop; not ours to mend.
+            # plotnine calls pandas in ways that pandas is about to drop; that is not ours to fix.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", PlotnineWarning)  # "Saving 7 x 4 in image"
             plot.save(temporary, format=path.suffix[1:].lower(), dpi=_DOTS_PER_INCH)

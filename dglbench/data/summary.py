@@ -82,7 +82,7 @@ class DataSummary:
 
 
 def work(task: Task, dataset: Dataset) -> int:
-    """Return how many ticks `summarise` will give."""
+    """Return how many instances `summarise` will report to ``tick``."""
     solver = evaluation_solver(task, dataset.problem)
     return len(_solved_rows(dataset, solver))
 
@@ -90,7 +90,7 @@ def work(task: Task, dataset: Dataset) -> int:
 def summarise(
     task: Task, dataset: Dataset, tick: Callable[[int], None] = lambda done: None
 ) -> DataSummary:
-    """Describe a dataset; ``tick`` hears of each instance done."""
+    """Describe a dataset; ``tick`` is called with the instances done."""
     problem, solver = dataset.problem, evaluation_solver(task, dataset.problem)
     chosen = _solved_rows(dataset, solver)
     checked = chosen[_evenly_spaced(len(chosen), _duals_checked(problem))]

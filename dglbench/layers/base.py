@@ -24,7 +24,7 @@ __all__ = ["Layer", "MeteredLayer"]
 class Layer(ABC):
     """Smooth decisions over the LP relaxation, from values of shape (K, G, S).
 
-    Built once a run from the problem, the run's threads, and options of its own such as
+    Built once per run from the problem, the run's threads, and options of its own such as
     μ or τ, all by keyword. Padding is ignored in what comes in and 0 in what goes out.
     An instance that cannot be solved gets x = 0 and a zero gradient, and is counted in
     `failures`.
@@ -33,7 +33,7 @@ class Layer(ABC):
     summary: ClassVar[str] = ""
     """One line for ``dglbench list``."""
     warm_starts: ClassVar[bool] = False
-    """Whether it starts an instance from where it ended last time, and so wants its row."""
+    """Whether it starts an instance from where it ended last time, and so needs its row."""
 
     def __init__(self, problem: Problem, *, threads: int = 1) -> None:
         self.problem, self.threads = problem, threads
@@ -63,7 +63,7 @@ class Layer(ABC):
 
 
 class MeteredLayer:
-    """A layer that counts its solves and times both directions; what methods are handed."""
+    """A layer that counts its solves and times both directions; what methods are given."""
 
     def __init__(self, layer: Layer, meter: Meter) -> None:
         self._layer, self._meter = layer, meter

@@ -3,7 +3,7 @@
 Small or full ones are kept as they are, all instances in one array. Thousands of rows that
 touch few groups, such as the nodes of a large grid, have almost all of it 0: with rows in a
 good order what is not 0 lies in a narrow band (`Structure.band`), and a banded factorisation
-costs M·width² an instance instead of M³.
+costs M·width² per instance instead of M³.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def curvature_of(structure: Structure, response: Response) -> Curvature:
 
 
 class Curvature(ABC):
-    """H, one symmetric matrix an instance."""
+    """H, one symmetric matrix per instance."""
 
     diagonal: Array
     """(K, M)"""

@@ -3,8 +3,8 @@
     x(y) = argmax  y·x − (μ/2)‖x‖²   over the LP relaxation
 
 One cvxpylayers layer is built for the problem, DPP-compliant and in double
-precision; each batch only hands it new parameters. diffcp solves with Clarabel, an
-interior-point method, as fast here as its default. cvxpylayers hands over a cone
+precision; each batch only gives it new parameters. diffcp solves with Clarabel, an
+interior-point method, as fast here as its default. cvxpylayers passes on a cone
 program, in which the square is a second-order cone: beside the same program solved as a
 quadratic one with tolerances of 1e-13, x is off by about 1e-4 at worst (5e-4 seen at μ = 0.1)
 and 1e-5 to 3e-5 in the median, however tight the solver's own tolerances of 1e-8 sound.
@@ -31,7 +31,7 @@ _TOLERANCE = 1e-4
 
 
 def solver_arguments(threads: int) -> dict[str, Any]:
-    """Return what diffcp is told: which solver, and how many threads for a batch."""
+    """Return the options for diffcp: which solver, and how many threads per batch."""
     return {
         "solve_method": "Clarabel",
         "n_jobs_forward": threads,
@@ -40,7 +40,7 @@ def solver_arguments(threads: int) -> dict[str, Any]:
 
 
 class CvxpylayersQuadratic(Layer):
-    """Solves one cone program an instance, and differentiates through its optimality conditions."""
+    """Solves a cone program per instance, and differentiates through its optimality conditions."""
 
     summary: ClassVar[str] = "quadratic regularisation, through cvxpylayers, diffcp and Clarabel"
 

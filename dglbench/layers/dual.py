@@ -1,4 +1,4 @@
-"""Smooth decisions through the dual: M multipliers an instance instead of G·S decisions.
+"""Smooth decisions through the dual: M multipliers per instance instead of G·S decisions.
 
     x(y) = argmax  y·x − Ω(x)   over the LP relaxation
 
@@ -8,9 +8,9 @@ and = rows, stay exactly used up as y moves, so the derivative is
 
     ∂x/∂y = J − J A_Fᵀ (A_F J A_Fᵀ)⁻¹ A_F J
 
-symmetric, one M × M system an instance (`react`). Each instance starts from the multipliers
-that it ended with when ``rows`` named it last. An instance is solved when no row and no
-complementary price is off by more than 1e-9 beside max(1, |b|); `residuals` tells how far.
+symmetric, one M × M system per instance (`reacting_prices`). Each instance starts from the
+multipliers that it ended with when ``rows`` named it last. An instance is solved when no row and no
+complementary price is off by more than 1e-9 beside max(1, |b|); `residuals` says how far.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def follow(
         moved = search.step(live)
         steps += len(live)
         if step == most_steps:
-            break  # nobody asks who is done
+            break  # no need to find who is done
         after = search.residual[live]
         # Rounding ends what is solved well enough: no step without a gain.
         ended = (after <= aim) | ((after <= ACCEPTED) & (after > 0.9 * before)) | ~moved

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _FEW_OPTIONS = 8
-"""Up to so many are put in order by comparing all pairs, whole arrays at a time."""
+"""Up to this many options are sorted by comparing all pairs, whole arrays at a time."""
 
 
 class Response(NamedTuple):

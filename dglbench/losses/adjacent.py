@@ -56,7 +56,7 @@ def adjacent_directions(problem: Problem, x: Array, most_bases: int) -> Array:
                 if len(seen) == most_bases:
                     break
     steps = np.concatenate(found)
-    # The same edge is met from several bases; a sum with random weights tells edges apart.
+    # The same edge is met from several bases; a sum with random weights distinguishes edges.
     _, first = np.unique((steps @ shuffle.random(len(columns))).round(9), return_index=True)
     directions = np.zeros((len(first), problem.size))
     directions[:, columns] = steps[np.sort(first)]
@@ -132,8 +132,8 @@ def _first_basis(matrix: Array, point: Array) -> tuple[Index, Array]:
         if basis[row] >= 0 or abs(work[row, column]) <= _ZERO:
             if point[column] > 0.0:
                 raise SolverError(
-                    "the solver's optimum of a relaxation is no vertex, so it has no neighbours; "
-                    "take --solver ortools."
+                    "the solver's optimum of a relaxation is not a vertex, so it has no "
+                    "neighbours; use --solver ortools."
                 )
             continue
         work[row] /= work[row, column]

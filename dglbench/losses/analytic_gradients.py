@@ -1,4 +1,4 @@
-"""Soft decisions and gradients worked out by hand: autograd costs more than what it works out.
+"""Soft decisions and gradients in closed form: autograd would cost more than they do.
 
 Numbers lie option by option, (S, B, G): groups have few options, and a softmax over a short last
 axis takes seven times as long. A batch is small, so that each call counts, and one of numpy costs

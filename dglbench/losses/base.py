@@ -91,7 +91,7 @@ class DecisionLoss(nn.Module, ABC):
         if len(truth) != len(predicted):
             raise ProblemError(
                 f"predictions are of {len(predicted)} instances, labels of {len(truth)}; "
-                "both need one entry an instance."
+                "both need one entry per instance."
             )
         truth = truth.detach()
         return Batch(

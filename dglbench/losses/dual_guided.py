@@ -50,12 +50,12 @@ class DualGuidedLoss(DecisionLoss):
 
     Each row keeps its own λ, solved at its first visit and renewed by ``refresh``:
 
-    - ``"never"``: λ is that of the labels, for ever.
+    - ``"never"``: λ is that of the labels throughout.
     - U, a whole number: λ of the predictions, renewed at the first visit once it is U epochs
       old; `start_epoch` counts them.
     - ``"auto"``: renewed where it misleads: where the argmax decision z at ŷ − Aᵀλ breaks
       A z ≤ b, or leaves more than ``delta`` unused on a row of A with λ > 0 (a row that costs
-      something should be used up; a free one may stay slack for ever), both beyond rounding.
+      something should be used up; a free one may stay slack), both beyond rounding.
       A row that must be met exactly misleads when A z is more than ``delta`` off b. In the
       reactive form the soft decision is asked instead, and may break a row by ``delta``: the
       argmax at smoothed prices need not be feasible.
@@ -63,7 +63,7 @@ class DualGuidedLoss(DecisionLoss):
     - ``"newton"``, in the reactive form only: followed by at most ``newton_steps`` Newton steps
       at every visit; no solver is called after the first.
 
-    `refresh` renews duals by hand. ``solver`` is a family's name, a `Solver`, or None for the
+    `refresh` renews duals on request. ``solver`` is a family's name, a `Solver`, or None for the
     vectorised one if the problem has the structure for it, else OR-Tools.
     ``state_dict`` holds the duals by row.
     """
@@ -106,7 +106,7 @@ class DualGuidedLoss(DecisionLoss):
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
         """See `DecisionLoss.batch_loss`."""
-        loss = attached(batch.predictions, *self._by_hand(batch))
+        loss = attached(batch.predictions, *self._closed_form(batch))
         if self.alpha and not self._errors_of_values(batch):
             loss = loss + self.alpha * self.constraints.mse(batch)
         return loss
@@ -115,7 +115,7 @@ class DualGuidedLoss(DecisionLoss):
         """See `DecisionLoss.batch_gradient`."""
         if self.alpha and not self._errors_of_values(batch):
             return None
-        return self._by_hand(batch)
+        return self._closed_form(batch)
 
     def _errors_of_values(self, batch: Batch) -> bool:
         """Whether squared errors are those of option values; others are left to autograd."""
@@ -123,8 +123,8 @@ class DualGuidedLoss(DecisionLoss):
             batch.parameters is None or batch.parameters is batch.predictions
         )
 
-    def _by_hand(self, batch: Batch) -> tuple[float, torch.Tensor]:
-        """Return the loss and its gradient, without squared errors of what is no option's value."""
+    def _closed_form(self, batch: Batch) -> tuple[float, torch.Tensor]:
+        """Return the loss and its gradient, without squared errors of parameters."""
         problem = self.constraints.at(batch.rows).problem
         predictions = batch.predictions.detach().to(torch.float64)
         values, labels = predictions.numpy(), batch.labels.to(torch.float64).numpy()
@@ -154,7 +154,7 @@ class DualGuidedLoss(DecisionLoss):
         return value, torch.from_numpy(gradient)
 
     def start_epoch(self) -> None:
-        """Count an epoch: by it duals grow old."""
+        """Count an epoch: duals age by it."""
         self.epoch += 1
 
     def refresh(self, predictions: torch.Tensor, rows: Any) -> None:

@@ -1,4 +1,4 @@
-"""What losses share that compare with the best decision of each label, found once a row."""
+"""What losses that compare with the best decision of each label share: it is found once per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LAVA: the best decision should beat its neighbours, and no solver is asked in training."""
+"""LAVA: the best decision should beat its neighbours, and no solver is called in training."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LAVA(DecisionLoss):
         Σ_{v next to x*(y)}  max(0, ε + ŷ·(v − x*(y)))
 
     which at ε = 0 is 0 exactly where x*(y) solves the LP relaxation at ŷ. (The paper writes
-    max(−ε, ŷ·(v − x*)), the same up to a constant.) The vertices v come from pivots, once a row
-    at its first visit; degenerate vertices have too many bases to look at, and the search ends
+    max(−ε, ŷ·(v − x*)), the same up to a constant.) The vertices v come from pivots, once per row
+    at its first visit; degenerate vertices have too many bases to visit, and the search ends
     after ``bases`` of them (`dglbench.losses.adjacent`).
     Solver calls: x*(y) once per row, none after.
     Reference: Berden et al., Solver-Free Decision-Focused Learning for Linear Optimization

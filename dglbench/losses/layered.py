@@ -1,4 +1,4 @@
-"""What losses share that train through a layer: one program per instance and step."""
+"""What losses through a layer share: one program per instance and step."""
 
 from __future__ import annotations
 

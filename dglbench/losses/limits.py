@@ -1,4 +1,4 @@
-"""Which problems a loss cannot serve; apart from the losses, because a plan asks without torch."""
+"""Which problems a loss cannot serve; apart from the losses, so that a plan needs no torch."""
 
 from dglbench.problem import Problem
 

@@ -43,12 +43,12 @@ class QPTL(Layered):
         self._take_layer(layer, mu=mu, threads=threads)
 
     def batch_loss(self, batch: Batch) -> torch.Tensor:
-        """See `DecisionLoss.batch_loss`; the layer's gradient is attached by hand."""
+        """See `DecisionLoss.batch_loss`; the layer's gradient is attached explicitly."""
         count = len(batch.rows)
         x = self.layer.solve(batch.predictions, rows=batch.rows)
         gradient = self.layer.pull_back(-batch.labels / count)
         value = -(batch.labels * x).sum() / count
-        # The layer is differentiated by hand so that its time is its own; this
+        # The layer is differentiated explicitly so that its time is logged apart; this
         # term is 0 and carries that gradient on to the predictor.
         carried = ((batch.predictions - batch.predictions.detach()) * gradient).sum()
         loss = value + carried

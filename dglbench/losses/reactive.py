@@ -7,7 +7,7 @@ F). As ŷ moves, so does that λ, and the gradient of −y·z(ŷ, λ(ŷ)) is
     −J (y − A_Fᵀ w),     w = (A_F J A_Fᵀ)⁻¹ A_F J y,     J = (diag z − z zᵀ)/τ group by group
 
 which is that of the paper's loss with w in place of λ in the worth: what a change of prices
-could buy is not worth learning. It costs one M × M system an instance and no solver call.
+could buy is not worth learning. It costs one M × M system per instance and no solver call.
 
 Near: Gould, Hartley and Campbell, Deep Declarative Networks, 2019, for the sensitivity;
 Brauer et al., A Sinkhorn-Newton Method, 2017, for the steps in λ.

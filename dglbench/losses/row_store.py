@@ -17,7 +17,7 @@ Column = npt.NDArray[Any]
 
 
 class ByRow:
-    """Tensors with one entry a row, for rows that come in any order and more than once.
+    """Tensors with one entry per row, for rows that come in any order and more than once.
 
     Rows are whole numbers ≥ 0, such as positions in a dataset. Each new one gets the next
     place in tensors that grow by doubling, so only rows that were seen take memory. They are

@@ -1,8 +1,8 @@
 """What every training method is: options, one preparation, a loss for a batch.
 
 A method knows a problem, a solver and predictions, never a task's name. The solver
-and the layers it is handed count and time themselves; what else it wants timed or
-counted it gives to the meter. Predictions and labels are option values to maximise
+and the layers it is given count and time themselves; the meter times and counts anything
+else. Predictions and labels are option values to maximise
 (`Problem.values`), divided by the task's label scale before a method sees them, so
 that τ, α and μ mean the same on every task. Squared errors act on what is predicted:
 `Constraints.mse`.
@@ -42,7 +42,7 @@ def _draws_of_seed_0(name: str) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Training:
-    """What a method is handed once, before training."""
+    """What a method is given once, before training."""
 
     constraints: Constraints
     labels: torch.Tensor
@@ -63,7 +63,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a method is shown at every evaluation, off the clock, to say how it fares.
+    """What a method is shown at every evaluation, untimed, for its diagnostics.
 
     All in scaled units; V is the number of validation instances.
     """
@@ -139,7 +139,7 @@ class Method(ABC):
         """Return the loss and its gradient (B, G, S) in the predictions, if both are known.
 
         None, as by default, leaves the gradient to autograd and `loss`. A class with a `loss` of
-        its own is not asked for its parent's answer.
+        its own does not use its parent's answer.
         """
         return None
 

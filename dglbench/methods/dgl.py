@@ -49,7 +49,7 @@ class _DualGuided(Method):
     Options: ClassVar[type[Any]] = DglOptions
 
     def __init__(self, options: DglOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         from dglbench.losses.dual_guided import DualGuidedLoss
 
         super().__init__(options)
@@ -172,7 +172,7 @@ class DglAutoOptions(DglOptions):
 
 
 class DglAuto(_DualGuided):
-    """Duals refreshed only where they mislead, by the rule that `DualGuidedLoss` tells.
+    """Duals refreshed only where they mislead, by the rule that `DualGuidedLoss` states.
 
     Solver calls: one per instance at set-up, then only for misled instances.
     """

@@ -1,4 +1,4 @@
-"""What dual-guided runs log beside their regret, all of it off the clock.
+"""What dual-guided runs log beside their regret, all of it untimed.
 
 `dual_health` says how stale the duals in use are and where they mislead;
 `regret_bound` and `error_bound` are the right-hand sides of the paper's Theorems 1
@@ -31,9 +31,9 @@ __all__ = [
 
 
 def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
-    """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation an instance.
+    """Return the row of table ``duals`` for the λ in use, (K, M): one relaxation per instance.
 
-    Very large instances are looked at in part: `Snapshot.sample`.
+    Where instances are very large, only some are used: `Snapshot.sample`.
     """
     import torch
 
@@ -53,10 +53,10 @@ def duals_row(snapshot: Snapshot, duals: torch.Tensor) -> dict[str, float]:
 def bound_rows(
     snapshot: Snapshot, label_duals: torch.Tensor, tau: float
 ) -> dict[str, dict[str, Any]]:
-    """Return ``bound`` and, by instance, ``theorem2`` on validation: one dual solve an instance.
+    """Return ``bound`` and, by instance, ``theorem2`` on validation: one dual solve per instance.
 
-    ``label_duals`` are optimal for the validation labels, (V, M). Very large instances are
-    looked at in part: `Snapshot.sample`.
+    ``label_duals`` are optimal for the validation labels, (V, M). Where instances are
+    very large, only some are used: `Snapshot.sample`.
     """
     import torch
 

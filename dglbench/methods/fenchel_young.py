@@ -76,7 +76,7 @@ class FenchelYoungMethod(Method):
         return {"layer_failures": self._criterion.failures}
 
     def _loss_class(self) -> Any:
-        # Imported beforehand: what happens in `prepare` is on the clock.
+        # Imported beforehand, because `prepare` is timed.
         from dglbench.losses.fenchel_young import FenchelYoung
 
         return FenchelYoung

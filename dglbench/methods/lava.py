@@ -1,4 +1,4 @@
-"""LAVA: the best decision should beat its neighbours, and no solver is asked in training."""
+"""LAVA: the best decision should beat its neighbours, and no solver is called in training."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class LavaOptions:
     margin: Annotated[
         float, Ge(0), Doc("lead that the best decision should have, in scaled label units")
     ] = 0.1
-    bases: Annotated[
-        int, Ge(1), Doc("bases that are looked at where a vertex is degenerate, at most")
-    ] = 50
+    bases: Annotated[int, Ge(1), Doc("bases visited at most where a vertex is degenerate")] = 50
 
 
 class Lava(Method):
@@ -49,7 +47,7 @@ class Lava(Method):
         return too_large(problem)
 
     def __init__(self, options: LavaOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         from dglbench.losses.lava import LAVA
 
         super().__init__(options)

@@ -46,7 +46,7 @@ class Lodl(Method):
     Options: ClassVar[type[Any]] = LodlOptions
 
     def __init__(self, options: LodlOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         from dglbench.losses.lodl import LODL
 
         super().__init__(options)

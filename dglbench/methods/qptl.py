@@ -43,7 +43,7 @@ class Qptl(Method):
     layers: ClassVar[tuple[str, ...]] = ("cvxpylayers",)
 
     def __init__(self, options: QptlOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         from dglbench.losses.qptl import QPTL
 
         super().__init__(options)

@@ -63,7 +63,7 @@ class SpoPlus(Method):
         return known
 
     def _loss_class(self) -> Any:
-        # Imported beforehand: what happens in `prepare` is on the clock.
+        # Imported beforehand, because `prepare` is timed.
         from dglbench.losses.spo_plus import SPOPlus
 
         return SPOPlus

@@ -29,7 +29,7 @@ class SpoCached(SpoPlus):
     """`dglbench.losses.spo_cached` on all training instances.
 
     Solver calls: x*(y) once per instance at set-up, then ``solve_ratio`` per instance and step
-    on average; one draw a batch. What was looked up is counted as ``cache``.
+    on average; one draw per batch. Look-ups are counted as ``cache``.
     """
 
     summary: ClassVar[str] = "SPO+ over a cache of decisions; solves a share of the batches"

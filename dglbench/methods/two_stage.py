@@ -33,7 +33,7 @@ class TwoStage(Method):
     warm_starts: ClassVar[bool] = False  # it is what warm starts are made of
 
     def __init__(self, options: TwoStageOptions) -> None:
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         from dglbench.losses.mean_squared import MSE
 
         super().__init__(options)

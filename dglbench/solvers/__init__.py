@@ -15,11 +15,11 @@ def make_solver(family: str, task: Task, problem: Problem) -> Solver:
 
 
 def evaluation_solver(task: Task, problem: Problem) -> Solver:
-    """Return the fastest exact solver, whatever the run's own family: evaluation is off the clock.
+    """Return the fastest exact solver, whatever the run's own family: evaluation is not timed.
 
-    It is the same for every run of a task, so that ties at evaluation fall the same way.
+    It is the same for every run of a task, so that ties at evaluation are broken alike.
     """
-    # By import, not by name: its code then counts to every run's, whatever the run's family.
+    # Imported here, so that its code is part of every run's hash, whatever the run's family.
     from dglbench.solvers.batched import task_solver
     from dglbench.solvers.ortools import OrtoolsSolver
 
@@ -43,6 +43,6 @@ def solver_for(problem: Problem, solver: str | Solver | None = None) -> Solver:
     if not issubclass(family, Solver):
         raise OptionError(
             f"no solver of the family '{solver}' can be built for this problem alone; "
-            "use ortools, or hand over a Solver."
+            "use ortools, or pass a Solver."
         )
     return family(problem)

@@ -21,7 +21,7 @@ __all__ = ["Solver", "SolverFamily"]
 
 
 class SolverFamily(ABC):
-    """What stands under the entry-point group ``dglbench.solvers`` and behind ``--solver``.
+    """What the entry-point group ``dglbench.solvers`` registers and ``--solver`` names.
 
     It builds the solver of any problem, or refuses in one sentence. A `Solver` that
     is built from a problem alone is its own family: register the class itself.
@@ -80,7 +80,7 @@ class Solver(SolverFamily):
     @overload
     def decide(self, values: torch.Tensor, rows: Any = None) -> torch.Tensor: ...
     def decide(self, values: Any, rows: Any = None) -> Any:
-        """Return the best choice of one option a group that meets the global rows."""
+        """Return the best choice of one option per group that meets the global rows."""
         return self._answer(self._decide, values, rows)
 
     @overload
@@ -140,19 +140,19 @@ class Solver(SolverFamily):
 
     @staticmethod
     def _ask(question: Any, values: Array, at: Problem) -> Array:
-        """Hand the instances on, unless the solver's answers take values alone, as in 0.1."""
+        """Pass the instances on, unless the solver's answers take values alone."""
         if _takes_instances(question.__func__):
             return cast(Array, question(values, at))
         if at.varies:
             raise SolverError(
                 f"{type(question.__self__).__name__} answers for instances that share b and the "
-                "mask; give its answers a second argument, the problem of the instances asked "
-                "about, or use the ortools solver."
+                "mask; give its answers a second argument, the problem of these instances, "
+                "or use the ortools solver."
             )
         return cast(Array, question(values))
 
     def _instances(self, values: Array, rows: Any) -> Problem:
-        """Return the problem of the instances asked about."""
+        """Return the problem of these instances."""
         problem = self.problem
         if not problem.varies:
             return problem
@@ -187,7 +187,7 @@ class Solver(SolverFamily):
         return values.astype(np.float64)  # a copy, which the solver may write to
 
 
-@cache  # a look at a signature takes longer than a small batch
+@cache  # reading a signature takes longer than a small batch
 def _takes_instances(answer: Any) -> bool:
-    """Whether an answer takes the problem of its instances beside self and the values."""
+    """Whether an answer also takes the problem of its instances."""
     return len(inspect.signature(answer).parameters) > 2

@@ -44,7 +44,7 @@ class Batched(SolverFamily):
     `BatchedKnapsack`.
     """
 
-    summary: ClassVar[str] = "exact solvers vectorised over the batch; tasks that supply one"
+    summary: ClassVar[str] = "exact solvers vectorised over the batch, by the problem's structure"
     dual_rule: ClassVar[str] = "centre"
 
     @classmethod

@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 
 class Ranking(NamedTuple):
-    """Items of each instance in falling order of value a unit of weight."""
+    """Items of each instance in falling order of value per unit of weight."""
 
     ratio: Array
     """(K, n): v/w at each rank; infinite for items without weight, 0 for those without gain."""
@@ -48,7 +48,7 @@ class BatchedKnapsack(Solver):
 
     in units of the weights' common divisor. Where that table has more than 30,000 entries, each
     instance alone chooses among the few items in doubt (`dglbench.solvers.knapsack_core`);
-    problems with fractional or huge weights go to `OrtoolsSolver` (one solve an instance).
+    problems with fractional or huge weights go to `OrtoolsSolver` (one solve per instance).
     Items without a gain are left. All steps are elementwise over instances or along one
     instance's items, so an answer has the same bits alone, in any batch and in any order.
 
@@ -69,7 +69,7 @@ class BatchedKnapsack(Solver):
         if problem.is_knapsack:
             return None
         return (
-            "batched knapsack needs one ≤ row and two options a group, take (weight ≥ 0) and "
+            "batched knapsack needs one ≤ row and two options per group, take (weight ≥ 0) and "
             "leave (weight 0); use the ortools solver."
         )
 
@@ -78,7 +78,7 @@ class BatchedKnapsack(Solver):
         self._weights = take_weights(problem)
         self._weightless = self._weights == 0
         self._some_weightless = bool(self._weightless.any())
-        # Stands in for the weights where they divide: 0/0 must not come up.
+        # Used in place of the weights as a divisor, to avoid 0/0.
         self._divisor = np.where(self._weightless, 1.0, self._weights)
         self._minus_divisor = -self._divisor
         self._units = integer_knapsack(problem)
@@ -96,7 +96,7 @@ class BatchedKnapsack(Solver):
         return np.where(at.mask[..., 0], gain, 0.0) if at.ragged else gain
 
     def _relax(self, values: Array, at: Problem) -> Array:
-        # SPO+ asks this of small batches at every step, where each numpy call counts.
+        # SPO+ calls this on small batches at every step, where each numpy call counts.
         gain = self._gain(values, at)
         useful = gain > 0
         falling = np.minimum(gain / self._minus_divisor, 0.0)  # −v/w, 0 without gain
@@ -182,7 +182,7 @@ class BatchedKnapsack(Solver):
         return Ranking(ratio, np.cumsum(weight, axis=1))
 
     def _ratio(self, gain: Array, useful: Mask) -> Array:
-        """Value a unit of weight (K, n): infinite without weight, 0 without gain."""
+        """Value per unit of weight (K, n): infinite without weight, 0 without gain."""
         ratio: Array = np.where(useful, gain / self._divisor, 0.0)
         if self._some_weightless:
             ratio[useful & self._weightless] = np.inf

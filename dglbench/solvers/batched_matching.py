@@ -31,7 +31,7 @@ class BatchedMatching(Solver):
     """Assignment problems in which all may go everywhere, with integer capacities.
 
     Capacities may differ by instance, individuals may be absent from some (a mask with the
-    last option alone), and all or nobody present may take an option that uses no row.
+    last option alone), and all or none of those present may take an option that uses no row.
 
     `decide` and `relax` (the relaxation is integral): individuals start at their best location
     at prices that a few rising sweeps find. Locations still overfull then send one individual
@@ -50,8 +50,8 @@ class BatchedMatching(Solver):
     that set, so individuals keep a margin wherever some optimal λ gives them one. Two cases
     have no upper end. If capacities sum to n, λ is known only up to a shift, which changes no
     softmax: the centre of the differences is taken, with min λ = 0. A location without
-    capacity gets the lowest price at which nobody wants it plus the spread of the instance's
-    values. Demands that must be met exactly (= rows) all bind, and sum to n: the same.
+    capacity gets the lowest price at which no individual prefers it, plus the spread of the
+    instance's values. Demands that must be met exactly (= rows) all bind, and sum to n: the same.
 
     Reference: Ahuja, Magnanti and Orlin, Network Flows (1993), section 9.7.
     """
@@ -203,7 +203,7 @@ class _Chunk(NamedTuple):
     closed: Indices
     """The locations without room."""
     has_absent: bool
-    """Whether the last place is where absent individuals are, and nobody else may be."""
+    """Whether the last place is where absent individuals are, and no others may be."""
     has_no_outside: bool
     """Whether those present need one of the locations."""
 
@@ -237,7 +237,7 @@ def _alike(is_open: Mask) -> Iterator[tuple[Indices | None, Mask]]:
 
 
 def _deterring(values: Array, mask: Mask | None, attained: Array, closed: Indices) -> Array:
-    """Price locations without capacity so that nobody prefers one to what they attain."""
+    """Price locations without capacity so that no individual prefers one to their own."""
     envied, low, high = values[:, :, closed], values, values
     if mask is not None:
         envied = np.where(mask[:, :, closed], envied, -np.inf)

@@ -1,6 +1,6 @@
 """Best paths through an acyclic graph for a whole batch at once, by dynamic programming.
 
-d(v) = min over edges u → v of d(u) + c_uv,   all nodes of one depth and all instances a step
+d(v) = min over edges u → v of d(u) + c_uv,   all nodes of one depth and all instances at once
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHUNK_NUMBERS = 2**19
 
 
 class _Level(NamedTuple):
-    """Nodes that a sweep settles together, all with the same number of edges behind them."""
+    """Nodes that a sweep handles together: all have the same number of edges behind them."""
 
     nodes: Indices
     """(n,)"""
@@ -62,8 +62,8 @@ class BatchedPaths(Solver):
     is optimal too. It sets an edge back by half of what the way over it is longer than the best
     one from the source to its head, and half of what it is longer than the best one from its
     tail to the sink: a node off the path has a margin unless an edge of it is best for both.
-    Where no way leads to a node or on from it, its distance is taken as longer than any way
-    there is, which keeps λ optimal.
+    Where no way leads to a node or on from it, its distance counts as longer than any way,
+    which keeps λ optimal.
 
     Reference: Ahuja, Magnanti and Orlin, Network Flows (1993), sections 4.4 and 9.3.
     """
@@ -155,7 +155,7 @@ class BatchedPaths(Solver):
     def _sweep(self, costs: Array, start: int, levels: list[_Level]) -> _Sweep:
         """Return distances from ``start`` (N, K) and the edges by which they were attained."""
         nodes, count = self._paths.nodes, costs.shape[1]
-        # Longer than any way there is: what no way reaches is as far as this.
+        # Longer than any way; the distance of nodes that no way reaches.
         sizes = np.where(np.isinf(costs), 0.0, np.abs(costs)).max(axis=0)
         far = np.where(sizes > 0, 4.0 * nodes * sizes, 1.0)
         distance = np.empty((nodes, count))

@@ -81,7 +81,7 @@ class Core:
         chosen[order[:last]] = True
         room = capacity - (int(filled[last - 1]) if last else 0)
         loss = np.abs(worth - price * weight)
-        # What a choice falls short of U: `room` units that nobody pays for, and its losses.
+        # What a choice falls short of U: `room` unused units at the price λ, and its losses.
         gap = price * room
         slack = ROUNDING * (worth[chosen].sum() + gap)
         core = np.flatnonzero(loss <= gap + slack)

@@ -33,7 +33,7 @@ MOST_KEPT = 0.4
 
 
 class _Prices(NamedTuple):
-    """The least prices at which nobody wants to move, (K, L), and whether there are any, (K,)."""
+    """The least prices at which no move gains, (K, L), and whether there are any, (K,)."""
 
     prices: Array
     found: Mask
@@ -152,7 +152,7 @@ def _least_prices(gaps: Array, tolerance: Array) -> _Prices:
 def _flow(utilities: Array, room: Indices, kept: Mask) -> Indices | None:
     """Solve for utilities (n, L) along the arcs ``kept`` (n, L); None if they do not fit all.
 
-    Whoever has one arc alone takes it and is no node of the network.
+    An individual with a single arc takes it and is not a node of the network.
     """
     choices = kept.sum(axis=1)
     place: Indices = kept.argmax(axis=1)

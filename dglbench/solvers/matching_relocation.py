@@ -137,7 +137,7 @@ def _gaps_from(utilities: Array, place: Indices, instances: Indices, source: Ind
 
 
 def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
-    """Empty overfull locations, in place: one shortest path an instance and round.
+    """Empty overfull locations, in place: one shortest path per instance and round.
 
     Prices stay such that c[j, k] - λ_j + λ_k ≥ 0, the length of the move j → k; clipping
     these at 0 keeps rounding from ever closing a negative cycle.
@@ -181,7 +181,7 @@ def _relocate(utilities: Array, rooms: Indices, found: Matching) -> None:
 def _shortest_paths(lengths: Array, sources: Mask) -> tuple[Array, Indices]:
     """Return distances (P, L) from the nearest source and the node before (-1 at a source).
 
-    Dijkstra's algorithm, one node of every instance a step.
+    Dijkstra's algorithm, one node of every instance per step.
     """
     distance = np.where(sources, 0.0, np.inf)
     before = np.full(distance.shape, -1, dtype=np.intp)

@@ -15,7 +15,7 @@ __all__ = ["EvaluationSolver", "MeteredSolver"]
 
 
 class MeteredSolver:
-    """A solver that counts and times every call by its purpose; what methods are handed."""
+    """A solver that counts and times every call by its purpose; what methods are given."""
 
     def __init__(self, solver: Solver, meter: Meter) -> None:
         self._solver, self._meter = solver, meter

@@ -176,7 +176,7 @@ class MipRule(IntegerRule):
 class OrtoolsSolver(Solver):
     """Solves instances one by one with OR-Tools; works for every problem, ragged or not.
 
-    `relax` and `duals`: GLOP's dual simplex, one LP an instance, on a model built once. The dual
+    `relax` and `duals`: GLOP's dual simplex, one LP per instance, on a model built once. The dual
     rule is ``vertex``: λ is the vertex of the optimal dual face at which GLOP's dual simplex
     ends when it starts from scratch, negatives within tolerance set to 0 on ≤ rows. A vertex
     nearly always leaves some group tied between options; the batched solvers' ``centre`` does not.
@@ -186,7 +186,7 @@ class OrtoolsSolver(Solver):
     `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
     programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
     anyway (top-k), the relaxation and CP-SAT where rows are whole numbers (scheduling), SCIP
-    for the rest. One solve an instance.
+    for the rest. One solve per instance.
 
     Reference: OR-Tools, https://developers.google.com/optimization.
     """

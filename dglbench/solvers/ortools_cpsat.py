@@ -61,7 +61,7 @@ class CpSatRule(IntegerRule):
     """Problems whose rows are whole numbers, or become so with a few decimals.
 
     Costs are losses against the best option of a group, scaled by a power of two to at most
-    2⁴⁰ and rounded. One LP an instance, then one CP-SAT search in most cases: a single worker
+    2⁴⁰ and rounded. One LP per instance, then one CP-SAT search in most cases: a single worker
     without limits, so that an answer is a function of the instance alone.
     """
 
@@ -104,7 +104,7 @@ class CpSatRule(IntegerRule):
                 within = gap + same
             elif (loss <= within)[mask].all():
                 raise SolverError(
-                    f"instance {instance}: no choice of one option a group meets all rows; "
+                    f"instance {instance}: no choice of one option per group meets all rows; "
                     "change b."
                 )
             else:
@@ -113,7 +113,7 @@ class CpSatRule(IntegerRule):
                 within = float(np.quantile(left, 0.5, method="higher"))
 
     def _is_whole(self, x: Array, b: Array) -> bool:
-        """Whether an optimum of the relaxation is a choice of one option a group already."""
+        """Whether an optimum of the relaxation is a choice of one option per group already."""
         near = np.rint(x)
         if np.abs(x - near).max() > 1e-6:
             return False

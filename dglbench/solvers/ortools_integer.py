@@ -36,7 +36,7 @@ MOST_UNITS = 1_000_000
 
 
 class IntegerRule(ABC):
-    """Chooses one option a group for one instance, exactly but for `error`."""
+    """Chooses one option per group for one instance, exactly but for `error`."""
 
     error: float
     """How much a choice may miss, as a share of the largest difference inside a group."""
@@ -105,7 +105,7 @@ class KnapsackRule(IntegerRule):
 def integer_knapsack(problem: Problem) -> tuple[Integers, Integers] | None:
     """Return weights (G,) and capacities (1,) or (K,) in units of the weights' common divisor.
 
-    None if the problem is no knapsack with integer weights. Capacities are no larger than the
+    None if the problem is not a knapsack with integer weights. Capacities are no larger than the
     total weight.
     """
     if not problem.is_knapsack:
@@ -149,6 +149,6 @@ def to_integers(values: Array, largest: float) -> Integers:
 def rounding_share(groups: int, largest: float) -> float:
     """Share of the top value that `to_integers` can cost a choice among ``groups`` options.
 
-    The top becomes at least half of ``largest``; each of two choices is off by half a unit a group.
+    The top becomes at least half of ``largest``; each of two choices is off by ½ per group.
     """
     return 2.0 * groups / largest

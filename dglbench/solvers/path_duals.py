@@ -34,7 +34,7 @@ class PathDuals:
     as high. Without cycles the mean is (d_s(v) − D − d_t(v)) / 2, the rule of `BatchedPaths`, which
     says why one vertex is not enough. Cycles that pay (costs may be negative) are in the optimum,
     and so in what it leaves open. Distances are found by Bellman's and Ford's rounds over all arcs,
-    for all instances at once; what no way reaches is taken as farther than any way there is.
+    for all instances at once; nodes that no way reaches count as farther than the longest way.
 
     Reference: Ahuja, Magnanti and Orlin, Network Flows (1993), sections 5.4 and 9.3.
     """
@@ -102,7 +102,7 @@ def _distances(costs: Array, start: int, comes_from: Indices, arriving: Indices)
     distance = np.empty((nodes, costs.shape[1]))
     distance[:] = np.where(size > 0, 4.0 * nodes * size, 1.0)
     distance[start] = 0.0
-    # Equal ways differ by rounding; without a limit the rounds would chase that for ever.
+    # Equal ways differ by rounding; without a limit the rounds would never end.
     least = 64.0 * nodes * np.finfo(np.float64).eps * size
     behind = np.append(comes_from, 0)[arriving]
     for _round in range(nodes):

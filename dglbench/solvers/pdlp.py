@@ -33,12 +33,12 @@ class _Point(NamedTuple):
 
 
 class PdlpSolver(OrtoolsSolver):
-    """`relax` and `duals` by PDLP, one solve an instance, always from zero; `decide` is exact.
+    """`relax` and `duals` by PDLP, one solve per instance, always from zero; `decide` is exact.
 
     Every instance's values are shifted by their best in each group and scaled by a power of
     two, so that the tolerance means the same for all. x is set to sum to 1 in every group,
     λ to its sign; the value of x, the bound of λ and the rows of A are right to `tolerance`,
-    as a share of the largest value (of b for rows) times the groups. x is no vertex where
+    as a share of the largest value (of b for rows) times the groups. x is not a vertex where
     several optima exist, and neither is λ: the dual rule is ``first-order``, the optimum to
     which primal-dual steps from zero lead.
 

@@ -1,4 +1,4 @@
-"""What the global rows look like: A, known by what can be done with it.
+"""The structure of the global rows: A, by the operations it offers.
 
 Nothing outside this folder holds A as an array of shape (rows, groups, options).
 """

@@ -31,7 +31,7 @@ class Structure(ABC):
     """
 
     kind: ClassVar[str]
-    """What a person would call it, such as ``assignment``."""
+    """Its usual name, such as ``assignment``."""
 
     def __init__(self, rows: int, groups: int, options: int) -> None:
         self.rows, self.groups, self.options = rows, groups, options
@@ -105,7 +105,7 @@ def options_first(values: Array) -> Array:
     """Return (K, G, S) numbers laid out option by option in memory.
 
     Groups have few options, and sums or softmaxes over a short last axis are several times
-    slower than the same over long rows. The shape stays as it is, so nobody else needs to know.
+    slower than the same over long rows. The shape stays the same, so callers need not know.
     """
     return np.ascontiguousarray(values.transpose(2, 0, 1)).transpose(1, 2, 0)
 

@@ -12,7 +12,7 @@ from dglbench.structure.base import Array, Structure
 __all__ = ["ColumnSums"]
 
 _FEW_ROWS = 4
-"""Up to so many, all pairs of rows are quicker multiplied by dot products than as matrices."""
+"""Up to this many rows, dot products of all pairs are faster than a matrix product."""
 
 
 class ColumnSums(Structure):

@@ -1,4 +1,4 @@
-"""Matrices as users give them, turned into the sparse ones that structures are made of."""
+"""Turn matrices as users give them into the sparse ones that structures need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sparse_rows(
         if given.ndim != 2 or count is None or count < 1 or given.shape[1] % count:
             raise ProblemError(
                 f"A must have shape (rows, groups, options), got {given.shape}; a matrix "
-                "(rows, groups · options) needs groups= to tell its shape."
+                "(rows, groups · options) needs groups= to give its shape."
             )
         shape = (int(count), int(given.shape[1] // count))
     matrix = csr_array(given, dtype=np.float64, copy=True)
@@ -40,7 +40,7 @@ def sparse_rows(
 
 
 def mask_or_all(mask: npt.ArrayLike | None, shape: tuple[int, int]) -> Mask:
-    """Return the mask as truths, or one in which every option exists."""
+    """Return the mask as booleans, or one in which every option exists."""
     return np.ones(shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
 
 

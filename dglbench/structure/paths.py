@@ -17,7 +17,7 @@ __all__ = ["Paths"]
 Indices = npt.NDArray[np.intp]
 
 _MANY_ROWS, _NARROW = 60, 4
-"""A band is used from so many rows on, where it is so many times narrower than they are."""
+"""A band is used from this many rows on, if it is this many times narrower than the matrix."""
 
 
 class _Tensors(NamedTuple):

@@ -1,4 +1,4 @@
-"""Find the structure of rows that were given as numbers."""
+"""Recognise the structure of rows that were given as numbers."""
 
 from __future__ import annotations
 

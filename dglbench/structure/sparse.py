@@ -11,7 +11,7 @@ from dglbench.structure.base import Array, Structure, sparse_to_torch
 
 __all__ = ["SparseRows"]
 
-# Pairs of rows that share an option, above which they are not all written down.
+# Pairs of rows that share an option, above which they are not all stored.
 _MOST_PAIRS = 10_000_000
 # Numbers in a working array of one chunk of instances.
 _CHUNK_NUMBERS = 2**22
@@ -92,7 +92,7 @@ class SparseRows(Structure):
 
     @cached_property
     def _pairs(self) -> Any:
-        """Sparse (M·M, G·S): a_m a_n for every option, or None if that is too much to hold."""
+        """Sparse (M·M, G·S): a_m a_n for every option, or None if that takes too much memory."""
         from scipy.sparse import coo_array
 
         columns = self._matrix.tocsc()
@@ -101,7 +101,7 @@ class SparseRows(Structure):
             return None
         entry = np.arange(len(columns.data))
         owner = np.repeat(np.arange(len(counts)), counts)
-        # Every entry meets every entry of its own column.
+        # Pair every entry with every entry of its own column.
         left = np.repeat(entry, counts[owner])
         within = np.arange(len(left)) - np.repeat(
             np.cumsum(counts[owner]) - counts[owner], counts[owner]

@@ -12,7 +12,7 @@ from dglbench.structure.base import Array, Structure
 __all__ = ["TakeLeave"]
 
 _TAKE = np.array([1.0, 0.0])
-"""What *take* and *leave* pay of the price of an item."""
+"""The share of an item's price that *take* and *leave* pay."""
 
 
 class TakeLeave(Structure):

@@ -30,7 +30,7 @@ SEMO_SLOTS = 48
 class KnapsackSettings:
     """Which market days, how heavy the slots, how much fits."""
 
-    n: Annotated[int, Ge(1), Doc("slots a day; 24 takes the first half-hour of each hour")] = 48
+    n: Annotated[int, Ge(1), Doc("slots per day; 24 takes the first half-hour of each hour")] = 48
     source: Annotated[
         Literal["synthetic", "semo"],
         Doc("simulated market days, or the released Irish market data (downloaded once)"),
@@ -61,7 +61,7 @@ class KnapsackSettings:
     def _check_semo(self) -> None:
         if self.n not in (SEMO_SLOTS // 2, SEMO_SLOTS):
             raise ValueError(
-                f"source=semo has {SEMO_SLOTS} half-hours a day, so n must be 24 or 48, got "
+                f"source=semo has {SEMO_SLOTS} half-hours per day, so n must be 24 or 48, got "
                 f"{self.n}; use source=synthetic for other sizes."
             )
         if self.train + self.val + self.test != SEMO_DAYS:
@@ -100,7 +100,7 @@ class Knapsack(Task):
     A group is a slot with the options *take* (value v_i, weight w_i) and *leave*
     (0, 0). Values are price times weight + N(0, noise²), cut at 0 as in the released
     data; weights and capacity are known, values are predicted from eight features
-    a slot (see `market.FEATURES`).
+    per slot (see `market.FEATURES`).
 
     The synthetic days are shaped after the real ones. Here are all 789 days at size
     48, with source=semo and with source=synthetic at seed 25:
@@ -182,15 +182,14 @@ class Knapsack(Task):
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train values: they are in the hundreds."""
-        spread = float(dataset.problem.pack(dataset.labels[dataset.rows("train")]).std())
-        return spread if spread > 0 else 1.0
+        return dataset.label_spread
 
     def label_axis(self, settings: KnapsackSettings) -> LabelAxis:
         """Place each slot at the hour it starts."""
         return LabelAxis("hour of day", np.arange(settings.n) * (24 / settings.n))
 
     def remark(self, settings: KnapsackSettings) -> str | None:
-        """Say that days are simulated, and how to take the real ones."""
+        """Say that days are simulated, and how to use the real ones."""
         if settings.source == "semo":
             return None
         return (

@@ -25,7 +25,7 @@ class SlotModel(nn.Module):
         self.register_buffer("mean", torch.as_tensor(mean, dtype=torch.float64))
         self.register_buffer("spread", torch.as_tensor(spread, dtype=torch.float64))
         self.linear = nn.Linear(len(mean), 1, dtype=torch.float64)
-        # Adam moves a weight by about the rate a step: from 0 it would spend hundreds of
+        # Adam moves a weight by about the rate per step: from 0 it would spend hundreds of
         # steps on climbing to the level of the values before it learnt anything else.
         nn.init.constant_(self.linear.bias, level)
 

@@ -42,9 +42,9 @@ class WholeLinear(_Standardised):
 
 
 class SharedLinear(_Standardised):
-    """ŷ_i = w·x_i + c for every item alike: features (K, P, F) to (K, P).
+    """ŷ_i = w·x_i + c shared by all items: features (K, P, F) to (K, P).
 
-    With ``hidden`` a layer of so many ReLU units stands between, and the model is linear no more.
+    ``hidden`` adds a layer of that many ReLU units; the model is then no longer linear.
     """
 
     def __init__(self, mean: Array, spread: Array, hidden: int = 0, level: float = 0.0) -> None:
@@ -55,6 +55,6 @@ class SharedLinear(_Standardised):
         self.layers = nn.Sequential(*first, last)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Predict one number an item."""
+        """Predict one number per item."""
         predictions: Tensor = self.layers(self.standardised(features))[..., 0]
         return predictions

@@ -4,7 +4,7 @@ What a practitioner would look for is there: load with a daily, weekly and yearl
 cycle and holidays; wind that blows for days and more in winter; a price that
 climbs the merit order as load rises and wind falls, at the cost of fuel, which
 drifts; scarcity uplifts, mostly at the evening peak, with a heavy tail; and
-forecasts that miss what happens. Per slot, in € a MWh and MW, capped at PRICE_CAP:
+forecasts that miss what happens. Per slot, in € per MWh and MW, capped at PRICE_CAP:
 
     net    = load - WIND_RELIEF · wind
     price  = fuel · (PRICE_BASE · exp((net - NET_BASE) / PRICE_SLOPE + PRICE_JITTER · e)
@@ -14,7 +14,7 @@ The price *forecast* uses forecast load and wind; the *realised* price uses what
 load and wind turned out to be, an e of its own and a heavier-tailed z, nearly its
 own too. Daily and yearly shapes were read off the released data as hourly means;
 the other constants were fitted to its moments (table in `knapsack.Knapsack`).
-Times are in hours, so any number of slots a day samples the same kind of market.
+Times are in hours, so any number of slots per day samples the same kind of market.
 """
 
 import math
@@ -41,7 +41,7 @@ FEATURES = (
 
 FIRST_DAY = np.datetime64("2011-11-01")  # the first day of the released data
 
-# One number an hour, from midnight: load of a working day, what midwinter adds and
+# One number per hour, from midnight: load of a working day, what midwinter adds and
 # midsummer takes, and what a day of rest takes. MW.
 # fmt: off
 LOAD = (3470, 3200, 3000, 2880, 2840, 2860, 3040, 3640, 4310, 4560, 4700, 4750,

@@ -103,7 +103,7 @@ class MatchingSettings:
         return self.fewest is not None
 
     def places(self, individuals: int) -> list[int]:
-        """Return the capacity of each location for so many individuals."""
+        """Return the capacity of each location for that many individuals."""
         if self.capacities is not None:
             return list(self.capacities)
         return [math.ceil((1 + self.slack) * individuals / self.locations)] * self.locations

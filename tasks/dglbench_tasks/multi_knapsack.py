@@ -107,8 +107,7 @@ class MultiKnapsack(Task):
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train values, which grows with the degree."""
-        spread = float(dataset.labels[dataset.rows("train")].std())
-        return spread if spread > 0 else 1.0
+        return dataset.label_spread
 
     def label_axis(self, settings: MultiKnapsackSettings) -> LabelAxis:
         """Place each value at its item's number."""

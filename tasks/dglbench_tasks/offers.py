@@ -70,7 +70,7 @@ class Offers(Task):
     """
 
     name: ClassVar[str] = "offers"
-    summary: ClassVar[str] = "at most one offer a customer within a budget (synthetic)"
+    summary: ClassVar[str] = "at most one offer per customer within a budget (synthetic)"
     integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (40,)
     Settings: ClassVar[type[Any]] = OffersSettings

@@ -34,7 +34,7 @@ class SchedulingSettings:
         Literal["survey", "drawn"], Doc("the survey's jobs and machines, or drawn with the seed")
     ] = "survey"
     machines: Annotated[int, Ge(1), Doc("machines of a drawn load")] = 3
-    slots: Annotated[int, Ge(2), Doc("slots a day of a drawn load")] = SURVEY_SLOTS
+    slots: Annotated[int, Ge(2), Doc("slots per day of a drawn load")] = SURVEY_SLOTS
     source: Annotated[
         Literal["synthetic", "semo"],
         Doc("simulated market days, or the released Irish market data (downloaded once)"),

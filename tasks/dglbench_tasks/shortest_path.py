@@ -101,8 +101,7 @@ class ShortestPath(Task):
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train costs, which grows with the degree."""
-        spread = float(dataset.labels[dataset.rows("train")].std())
-        return spread if spread > 0 else 1.0
+        return dataset.label_spread
 
     def label_axis(self, settings: ShortestPathSettings) -> LabelAxis:
         """Place each edge by how many steps from the source it begins."""

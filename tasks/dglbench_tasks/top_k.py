@@ -43,7 +43,7 @@ class TopK(Task):
 
         maximise Σ y_i x_i   subject to   Σ x_i = k,  x_i ∈ {0, 1},   y = 10 (x³ − 0.65 x)
 
-    with one feature x ~ U(−1, 1) an item. The best items have x near 1, where the cubic is
+    with one feature x ~ U(−1, 1) per item. The best items have x near 1, where the cubic is
     steepest; least squares over all of (−1, 1) gives a line that falls, and picks the worst
     items. A line that rises fits worse and decides far better: accuracy and decisions part.
 
@@ -60,7 +60,7 @@ class TopK(Task):
     Settings: ClassVar[type[Any]] = TopKSettings
 
     def generate(self, settings: TopKSettings, seed: int) -> Dataset:
-        """Draw one feature an item; the score follows without noise."""
+        """Draw one feature per item; the score follows without noise."""
         sizes = (settings.train, settings.val, settings.test)
         shape = (sum(sizes), settings.n)
         features = stream(seed, "top-k", "features").uniform(-1.0, 1.0, shape)

@@ -149,7 +149,7 @@ def test_a_flipped_byte_is_found_or_changes_nothing_that_is_read(file):
 def test_a_cut_tail_is_refused(file, keep):
     whole = file.read_bytes()
     file.write_bytes(whole[: int(keep * len(whole))])
-    assert "damaged or no Parquet file" in refusal(file)
+    assert "damaged or not a Parquet file" in refusal(file)
 
 
 @pytest.mark.parametrize("name", ["instance", "split", "features", "labels"])
@@ -178,7 +178,7 @@ def spoil(rows, value):
         (with_column("split", lambda rows: ["val", *rows[1:]]), "does not match its digest"),
         (with_column("split", lambda rows: [None, *rows[1:]]), "none of train, val, test"),
         (with_column("instance", lambda rows: rows[::-1]), "out of order"),
-        (lambda table: table.slice(0, 8), "holds 8 instances, but its metadata speaks of 10"),
+        (lambda table: table.slice(0, 8), "holds 8 instances, but its metadata says 10"),
     ],
 )
 def test_changed_columns_are_refused(file, change, says):
@@ -207,7 +207,7 @@ def test_changed_columns_are_refused(file, change, says):
         ({"sense": None}, "lacks sense"),
         ({"sense": "minimise"}, "says minimise, but task matching now says maximise"),
         ({"by_instance": ["b"]}, "lacks the column b"),
-        ({"by_instance": 1.5}, "nonsense (by_instance is no list)"),
+        ({"by_instance": 1.5}, "nonsense (by_instance is not a list)"),
     ],
 )
 def test_changed_metadata_is_refused(file, changes, says):
@@ -217,10 +217,12 @@ def test_changed_metadata_is_refused(file, changes, says):
 
 def test_foreign_files_are_refused(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign.parquet")
-    with pytest.raises(DatasetError, match=r"is no dglbench dataset.*; make .* dglbench import "):
+    with pytest.raises(
+        DatasetError, match=r"is not a dglbench dataset.*; make .* dglbench import "
+    ):
         read_dataset(tmp_path / "foreign.parquet")
     (tmp_path / "text.parquet").write_text("instance,split\n")
-    assert "no Parquet file" in refusal(tmp_path / "text.parquet")
+    assert "not a Parquet file" in refusal(tmp_path / "text.parquet")
     assert "there is no dataset file" in refusal(tmp_path / "missing.parquet")
     assert stored_digest(tmp_path / "missing.parquet") is None
 

@@ -143,7 +143,7 @@ def test_a_single_row_may_be_written_as_groups_by_options():
             "features have shape (19, 6, 4) and labels are of 20",
         ),
         (ITEMS, {"features": some(K, 7, 4)}, "features have shape (20, 7, 4); wanted (20, F)"),
-        (ITEMS, {"A": np.ones((6, 2))}, "an instance; wanted (rows, 6). It fits as A.T."),
+        (ITEMS, {"A": np.ones((6, 2))}, "per instance; wanted (rows, 6). It fits as A.T."),
         (
             PICKS,
             {"A": np.ones((3, 3, 5))},
@@ -245,7 +245,7 @@ def test_a_table_may_give_each_feature_and_label_a_column(cli, tmp_path):
     ("words", "sentence"),
     [
         (["nothing.npz"], "there is no file nothing.npz"),
-        (["text.txt"], "is no .npz, .npy or .parquet file"),
+        (["text.txt"], "is not an .npz, .npy or .parquet file"),
         (["text.npz"], "cannot be read"),
         (["text.parquet"], "cannot be read as Parquet"),
         (["objects.npz"], "save plain arrays of numbers, no objects"),

@@ -81,7 +81,7 @@ def test_input_is_left_alone(solver: Solver) -> None:
 @pytest.mark.parametrize(
     ("use", "sentence"),
     [
-        (2.0, "instance 0: no choice of one option a group meets all rows"),
+        (2.0, "instance 0: no choice of one option per group meets all rows"),
         (2**0.5, "instance 0: scip ended INFEASIBLE"),  # rows that are no whole numbers
     ],
 )

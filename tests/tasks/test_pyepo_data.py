@@ -31,7 +31,7 @@ def pyepo_data(module):
     return getattr(data, module)
 
 
-@pytest.mark.filterwarnings("default")  # PyEPO's own imports warn, which is not ours to mend
+@pytest.mark.filterwarnings("default")  # PyEPO's own imports warn, which is not ours to fix
 @pytest.mark.parametrize("degree", [1, 2, 4, 6])
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_shortest_path_equals_pyepo_to_the_last_bit(degree, noise):

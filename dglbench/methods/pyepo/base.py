@@ -71,7 +71,7 @@ class PyepoMethod(Method):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        # Imported now: what happens in `prepare` is on the clock.
+        # Imported now, because `prepare` is timed.
         if (reason := misfit(self.module, self._keywords())) is None:
             with expected_interface():
                 import pyepo.func  # noqa: F401

@@ -1,4 +1,4 @@
-"""The border to PyEPO: whether it is there, and a sentence where it is not as expected."""
+"""The border to PyEPO: whether it is there, and a clear error where it is not as expected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dglbench.errors import PluginError
 __all__ = ["TESTED", "expected_interface", "installed_version", "misfit"]
 
 TESTED = "2.2.7"
-"""The version whose interface is known; others are looked at before anything is spent."""
+"""The version whose interface is known; others are checked before any work is done."""
 
 _INSTALL = "pip install 'dglbench[pyepo]'"
 
@@ -57,11 +57,11 @@ def misfit(loss: str, keywords: Iterable[str]) -> str | None:
 
 @contextmanager
 def expected_interface() -> Iterator[None]:
-    """Turn what another interface leads to into one sentence."""
+    """Turn the errors of another interface into one sentence."""
     try:
         yield
     except (AttributeError, ImportError, TypeError) as error:
         raise PluginError(
-            f"PyEPO {installed_version()} is not as PyEPO {TESTED} is ({error}); {_INSTALL} "
+            f"PyEPO {installed_version()} differs from PyEPO {TESTED} ({error}); {_INSTALL} "
             "brings the version that dglbench knows."
         ) from error

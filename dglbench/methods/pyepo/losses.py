@@ -1,4 +1,4 @@
-"""PyEPO's losses, a method each: what it needs, its options, its solver calls."""
+"""PyEPO's losses, one method each: what it needs, its options, its solver calls."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class Rfwo(PyepoMethod):
     """
 
     summary: ClassVar[str] = (
-        "PyEPO's regularised optimizer; max_iter solves a step, its 10,000 cut to 20"
+        "PyEPO's regularised optimizer; max_iter solves per step, its 10,000 cut to 20"
     )
     Options: ClassVar[type[Any]] = RfwoOptions
     module: ClassVar[str] = "regularizedFrankWolfeOpt"
