@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or not there at all."""
+"""Writing files so that they appear complete or not at all."""
 
 import contextlib
 import os
@@ -35,13 +35,13 @@ def atomic_path(target: Path) -> Iterator[Path]:
 
 
 def write_text(target: Path, text: str) -> None:
-    """Write ``text`` as UTF-8, whole or not at all."""
+    """Write ``text`` as UTF-8, completely or not at all."""
     with atomic_path(target) as temporary:
         temporary.write_text(text, "utf-8")
 
 
 def owner_mark() -> str:
-    """Name this process, for temporary names: a later process can tell if it still lives."""
+    """Name this process, for temporary names: a later process can check whether it still runs."""
     return f"{_host()}-{os.getpid()}"
 
 
@@ -52,14 +52,14 @@ def abandoned(path: Path, mark: str) -> bool:
     try:
         written = path.stat().st_mtime
     except OSError:
-        return False  # gone meanwhile
+        return False  # removed in the meantime
     if time.time() - written > _ABANDONED_AFTER_S:
         return True
     host, _, pid = mark.rpartition("-")
     if host != _host() or not pid.isdigit():
         return False
     try:
-        # A younger process has only inherited the number.
+        # A process that started later has only reused the number.
         return bool(psutil.Process(int(pid)).create_time() > written + 1)
     except psutil.NoSuchProcess:
         return True

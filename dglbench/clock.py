@@ -1,9 +1,9 @@
-"""The honest clock: where training seconds go, and how often the solver was called.
+"""The clock: where training seconds go, and how often the solver was called.
 
 The clock runs only between `Clock.start` and `Clock.stop`, around training
-work; evaluation and logging happen while it stands still. At any moment exactly
-one of the six phases is charged, so the phases add up to the whole. What a method
-times and counts for itself (`Meter`) lies over these and takes nothing from them.
+work; evaluation and logging happen while it is stopped. At any moment exactly one of the six
+phases is charged, so the phases add up to the total. What a method times and counts for itself
+(`Meter`) is recorded in addition and changes none of them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Clock:
 
 
 class _Charged(AbstractContextManager[None]):
-    """A block that is charged to a phase; as a generator it would cost twice as much."""
+    """A block that is charged to a phase; a generator would cost twice as much."""
 
     __slots__ = ("_clock", "_interrupted", "_name")
 
@@ -86,7 +86,7 @@ class Ledger:
         self._lap = dict.fromkeys(PURPOSES, 0)
 
     def count(self, purpose: str, instances: int) -> None:
-        """Enter ``instances`` solves."""
+        """Count ``instances`` solves."""
         self.total[purpose] += instances
         self._lap[purpose] += instances
 
@@ -106,11 +106,11 @@ class OwnPhase:
 
 
 class Meter:
-    """With which a method times and counts whatever it does; also behind its solver and layers.
+    """Lets a method time and count anything it does; its solver and layers use it too.
 
-    The six phases and four purposes of every run go to its clock and ledger. Any other
-    name is the method's own: its seconds are those from entering the block to leaving
-    it, whatever was called inside, and stay charged to the phases they fall in.
+    The six phases and four purposes of every run go to its clock and ledger. Any other name is
+    the method's own: its seconds run from entering the block to leaving it, and are also charged
+    to the phases they fall in.
     """
 
     def __init__(self, clock: Clock, ledger: Ledger) -> None:
@@ -142,7 +142,7 @@ class Meter:
 
     @contextmanager
     def _own_phase(self, name: str) -> Iterator[None]:
-        # A block inside a block of the same name is in its seconds already.
+        # A block inside a block of the same name is already counted.
         if not self._clock.running or name in self._open:
             yield
             return

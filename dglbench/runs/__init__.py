@@ -1,1 +1,1 @@
-"""What a run leaves behind: its record, its tables, where they are kept and what is chosen."""
+"""What a run produces: its record and tables, how they are stored, and which one is selected."""

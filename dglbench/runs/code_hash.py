@@ -25,11 +25,11 @@ from dglbench.runs.provenance import LIBRARIES
 __all__ = ["closure", "source_hash"]
 
 _OURS = ("dglbench", "dglbench_tasks")
-# They offer names, and compute nothing: following them would tie every run to every module.
+# It re-exports names and computes nothing: following it would tie every run to every module.
 _DOORS = ("dglbench",)
 
 
-@functools.cache  # a grid asks thousands of times, and a process runs the code it has loaded
+@functools.cache  # a grid asks thousands of times, and loaded code does not change
 def source_hash(*roots: type | str) -> str:
     """Hash the code behind classes, or behind modules given by name."""
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Whether files can be written where the user asked, found out before any work is done."""
+"""Whether files can be written where the user asked, checked before any work is done."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["check_file", "check_folder", "make_folder"]
 
 
 def check_folder(folder: Path, flag: str = "--out") -> None:
-    """Refuse a folder that is a file, lies below one, or cannot be written to; make nothing."""
+    """Refuse a folder that is a file, lies below one, or cannot be written to; create nothing."""
     try:
         place = next(path for path in (folder, *folder.absolute().parents) if _exists(path))
         if not place.is_dir():
             raise RunError(f"{place} is a file, not a folder; choose another {flag}.")
         if not os.access(place, os.W_OK | os.X_OK):
             raise RunError(
-                f"{place} cannot be written to: it is not yours to change; choose another {flag}."
+                f"{place} cannot be written to: permission denied; choose another {flag}."
             )
     except (OSError, ValueError) as error:
         raise _cannot(folder, error, flag) from error
 
 
 def make_folder(folder: Path, flag: str = "--out") -> None:
-    """Make a folder and its parents, with the same sentence where that cannot be."""
+    """Make a folder and its parents, with the same message if that fails."""
     check_folder(folder, flag)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def check_file(path: Path, flag: str = "--out") -> None:
     try:
         if path.is_dir():
             raise RunError(f"{path} is a folder; give {flag} a file name.")
-        os.lstat(path)  # a name that is too long for the file system shows here
+        os.lstat(path)  # fails if the name is too long for the file system
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError) as error:
@@ -47,7 +47,7 @@ def check_file(path: Path, flag: str = "--out") -> None:
 
 
 def _exists(path: Path) -> bool:
-    # lexists would call a name that is too long absent.
+    # os.path.lexists would report a name that is too long as absent.
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

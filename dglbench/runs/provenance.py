@@ -1,4 +1,4 @@
-"""Where a run was made: libraries, machine and how busy it was."""
+"""Where a run was made: libraries, machine and load."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 _PACKAGE = Path(__file__).parents[1]
 
 LIBRARIES = ("numpy", "torch", "ortools", "cvxpy", "cvxpylayers", "diffcp", "scipy")
-"""What computes beside our own code. Seconds and last bits depend on their versions."""
+"""Libraries that compute for us: seconds and last bits depend on their versions."""
 
 EXTRAS = ("pyepo",)
-"""What computes for the methods of an extra alone; such a method notes the version it ran with."""
+"""Libraries that only the methods of an extra use; such a method notes the version it used."""
 
 _MARGIN = 0.5  # a load average is a noisy count
 
@@ -46,33 +46,33 @@ def environment(threads: int, concurrency: int) -> Environment:
 
 
 def current_load() -> float | None:
-    """Return the load of the last minute, None where the system does not tell."""
+    """Return the load of the last minute, None if the system does not report it."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def busy(load: float | None, jobs: int) -> str | None:
-    """Say so if the machine has more to do than the ``jobs`` threads that are being timed."""
+    """Return a warning if the machine has more to do than the ``jobs`` threads being timed."""
     if load is None or load <= jobs + _MARGIN:
         return None
     return (
-        f"the machine is busy (load {load:g} where {jobs} would do): seconds measured now are "
-        "longer than on an idle one; regrets are not touched."
+        f"the machine is busy (load {load:g}, expected {jobs}): seconds measured now are longer "
+        "than on an idle machine; regrets are not affected."
     )
 
 
 def libraries(environment: Environment) -> dict[str, str]:
-    """Return the versions that are conditions of a comparison, Python's among them."""
+    """Return the versions that runs must share to be compared, Python's included."""
     known = {"python": environment.python, **environment.versions}
     return {name: str(known[name]) for name in ("python", *LIBRARIES) if known.get(name)}
 
 
 def extras(record: RunRecord) -> dict[str, str]:
-    """Return the versions of `EXTRAS` that a run computed with; most runs need none."""
+    """Return the versions of `EXTRAS` that a run used; most runs use none."""
     return {name: str(record.notes[name]) for name in EXTRAS if record.notes.get(name)}
 
 
 def upgrades(record: RunRecord) -> list[str]:
-    """Say which libraries have another version here than where a run was made."""
+    """List the libraries whose version here differs from the run's."""
     then = {**libraries(record.environment), **extras(record)}
     now = {**libraries(environment_here()), **{n: v for n in EXTRAS if (v := _version(n))}}
     return [
@@ -84,7 +84,7 @@ def upgrades(record: RunRecord) -> list[str]:
 
 @functools.cache
 def environment_here() -> Environment:
-    """Describe this process, as it is when nothing runs."""
+    """Describe this process while nothing runs."""
     return environment(threads=1, concurrency=1)
 
 

@@ -1,7 +1,7 @@
-"""The record of a run: what it was, where it was made, how it ended, what came of it.
+"""The record of a run: what it was, where it was made, how it ended, what it found.
 
-One typed document, written and read in this package and nowhere else. A field that
-is added later has a default, so that older records are filled in, never refused.
+One typed document, written and read in this package and nowhere else. A field that is added
+later has a default, so that older records can still be read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FINAL_STATES = ("done", "failed", "timeout", "interrupted", "diverged")
 
 @dataclass(frozen=True)
 class Identity:
-    """Everything that can change a regret, as JSON-ready values; the run id is made from it."""
+    """Everything that can change a regret; the run id is made from it."""
 
     task: str
     settings: Mapping[str, Any]
@@ -51,17 +51,17 @@ class Identity:
     options: Mapping[str, Any]
     solver: str
     dual_rule: str
-    """The rule by which duals were taken where there are several: the method's or the solver's."""
+    """Which optimal duals are taken where there are several: the method's or the solver's rule."""
     protocol: Protocol
     source: str
     """Hash of the code that computes the run."""
     threads: int = 1
     data_digest: str | None = None
-    """Content hash of the data; None for bundled generators, which settings and seed decide."""
+    """Content hash of the data; None for bundled tasks, whose settings and seed decide them."""
     train_seed: int = 0
     """Which initial weights and batches."""
     lead_in: Mapping[str, Any] | None = None
-    """Method, epochs and options of what was trained first; None without a lead-in."""
+    """Method, epochs and options of the lead-in; None without one."""
     format: int = FORMAT_VERSION
 
     @property
@@ -76,14 +76,14 @@ class Identity:
 
     @cached_property
     def asked(self) -> str:
-        """Hash of what was asked, whatever the code: equal for a run and its stale versions."""
+        """Hash of what was asked for, without the code: a run and its stale versions share it."""
         document = without_defaults(self)
         return digest({key: document[key] for key in document if key not in ("source", "format")})
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Code, machine and load. The libraries' versions are conditions of a comparison."""
+    """Code, machine and load. Runs are compared only under the same library versions."""
 
     python: str | None = None
     platform: str | None = None
@@ -91,13 +91,13 @@ class Environment:
     cores: int | None = None
     memory_gib: int | None = None
     machine: str | None = None
-    """A fingerprint: equal for runs that were made on one machine."""
+    """A fingerprint: the same for all runs made on one machine."""
     versions: Mapping[str, str | None] = field(default_factory=dict)
     git_revision: str | None = None
     git_dirty: bool | None = None
     threads: int | None = None
     concurrency: int | None = None
-    """How many runs went on side by side."""
+    """How many runs were under way at the same time."""
     load_1min: float | None = None
 
 
@@ -129,7 +129,7 @@ class Regrets:
 
 @dataclass(frozen=True)
 class Selected:
-    """The epoch with the lowest validation regret, and what it took to get there."""
+    """The epoch with the lowest validation regret, and what it took to reach it."""
 
     epoch: int
     elapsed_s: float
@@ -153,7 +153,7 @@ class WarmStartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of the run."""
+    """The result of the run, in numbers."""
 
     epochs_run: int
     train_s: float
@@ -165,14 +165,14 @@ class Summary:
     options: int
     label_scale: float
     sense: str = "maximise"
-    """Or minimise: which way optimal and achieved values in the tables are better."""
+    """Maximise or minimise: which optimal and achieved values in the tables are better."""
     integral: bool | None = None
-    """Whether the relaxation has integer optima whatever the values; None if it is not known."""
+    """Whether the relaxation has integer optima for all values; None if unknown."""
     setup_s: float | None = None
     warm_start: WarmStartSummary | None = None
     selected: Selected | None = None
     outside_s: float | None = None
-    """Wall seconds outside training: evaluating and logging; the shared warm start is apart."""
+    """Wall seconds outside training: evaluation and logging, without the shared warm start."""
     peak_memory_mb: float | None = None
     """Most memory the process held during the run, the dataset and libraries included."""
     judged_by: Literal["relative", "pooled"] = "relative"
@@ -185,7 +185,7 @@ class Summary:
 
     @property
     def training_solves(self) -> int:
-        """Instances solved on the clock: all purposes but evaluation."""
+        """Instances solved in timed training: for all purposes but evaluation."""
         return sum(count for purpose, count in self.solves.items() if purpose != "evaluate")
 
     @property
@@ -216,9 +216,9 @@ class RunRecord:
     environment: Environment
     status: Status
     summary: Summary | None = None
-    """None if the run ended before its set-up did."""
+    """None if the run ended during its set-up."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What the method handed over."""
+    """What the method reports."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Name to sha256 of every other file of the run."""
 
@@ -229,7 +229,7 @@ class RunRecord:
 
     @property
     def selected(self) -> Selected | None:
-        """The selected epoch, None if the run did not get that far."""
+        """The selected epoch, None if the run ended before its first evaluation."""
         return self.summary.selected if self.summary else None
 
     def document(self) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class RunRecord:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> RunRecord:
-        """Read a document; a ValueError if it is none, fields that are unknown are left out."""
+        """Read a document, ignoring unknown fields; raise a ValueError if it is not a record."""
         record: RunRecord = _adapter().validate_python(document)
         if record.state not in FINAL_STATES:
             raise ValueError(f"unknown state {record.state!r}")
@@ -249,7 +249,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """All that a run leaves behind, ready to be written or sent to whoever writes."""
+    """Everything a run produced, ready to be written here or sent to the process that writes."""
 
     record: RunRecord
     tables: Mapping[str, pa.Table] = field(default_factory=dict)

@@ -1,13 +1,11 @@
 """The one rule by which an epoch or a configuration is chosen.
 
-The lowest validation relative regret wins; test is never looked at. Of equals, an
-epoch wins by being earlier. A configuration wins by having been given more epochs
-(a search may cut some short), then by its options in alphabetical order, smaller
-values first. What has no finite validation regret is never chosen.
+The lowest validation regret wins, relative or pooled as the run's data decide
+(`Summary.judged_by`); test is never used. Among equal epochs the earliest wins. Among equal
+configurations the one with more epochs wins, then the one with smaller option values, options
+in alphabetical order. A run without a finite validation regret is never chosen.
 
-The recorder chooses epochs, the search and the report choose runs. A search with
-rungs chooses among the finished runs of all rungs, so that a configuration which
-diverges when it is trained for longer still has the result of its shorter run.
+The recorder chooses epochs, the search and the report choose runs.
 """
 
 from __future__ import annotations
@@ -46,12 +44,12 @@ def measure(record: RunRecord) -> str:
 
 
 def improves(regret: float, best: float | None) -> bool:
-    """Say whether an epoch's validation regret takes the place of the best one before it."""
+    """Say whether an epoch's validation regret is better than the best before it."""
     return math.isfinite(regret) and (best is None or regret < best)
 
 
 def improving(column: str, *, of: str) -> pl.Expr:
-    """Say the same of a column of regrets, the epochs of each run (``of``) in order."""
+    """Say the same for a column of regrets, with the epochs of each run (``of``) in order."""
     import polars as pl
 
     regret = pl.when(pl.col(column).is_finite()).then(pl.col(column))
@@ -60,7 +58,7 @@ def improving(column: str, *, of: str) -> pl.Expr:
 
 
 def validation_regret(record: RunRecord) -> float:
-    """Return the figure all choices are made by; infinite if the run has no result."""
+    """Return the figure by which runs are chosen; infinite if the run has no result."""
     if record.state != "done" or record.selected is None:
         return math.inf
     regret: float = getattr(record.selected.val, measure(record))
@@ -73,7 +71,7 @@ def ranked(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def best_record(records: Iterable[RunRecord]) -> RunRecord | None:
-    """Return the record that stands for its method, None if none has a result."""
+    """Return the best record, None if none has a result."""
     return min((r for r in records if math.isfinite(validation_regret(r))), key=_rank, default=None)
 
 
@@ -84,7 +82,7 @@ def _rank(record: RunRecord) -> tuple[Any, ...]:
 
 
 def _sortable(value: Any) -> tuple[str, Any]:
-    """Let numbers be compared as numbers, and anything else without an error."""
+    """Make any values comparable: numbers as numbers, everything else as text."""
     if isinstance(value, (int, float)):
         return "number", value
     return type(value).__name__, str(value)

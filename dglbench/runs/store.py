@@ -1,4 +1,4 @@
-"""A run's folder: written whole or not at all, read with every byte checked.
+"""A run's folder: written completely or not at all, and checked when read.
 
 ``results/<run id>/`` holds ``run.json`` (the record), the tables of
 `dglbench.runs.schemas` as Parquet and ``weights.pt``. The record names the sha256
@@ -38,7 +38,7 @@ __all__ = [
 RECORD = "run.json"
 WEIGHTS = "weights.pt"
 REQUIRED_TABLES = ("timing", "regret", "decisions")
-"""What every finished run has; the others depend on the method."""
+"""Tables that every finished run has; the others depend on the method."""
 
 _PARTIAL = ".partial-"
 _OLD = "old-"  # of a run that is being replaced
@@ -108,7 +108,7 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | None:
-    """Say which file of a run is missing or not as it was written, None if all are whole.
+    """Say which file of a run is missing or changed, None if all are as written.
 
     With ``weights=False`` the weights may be left out, as in results that are published: they are
     most of a run's size and no part of a report.
@@ -126,7 +126,7 @@ def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | No
         with contextlib.suppress(OSError):
             if _sha256(f"{folder}/{name}") == checksum:
                 continue
-        return f"its {name} is damaged: it is not what the run wrote"
+        return f"its {name} is damaged: its content is not what the run wrote"
     return None
 
 
@@ -194,7 +194,7 @@ def _sealed_document(folder: Path) -> Any:
         raise ValueError(f"it has no {RECORD}") from error
     seal = _SEAL.match(content)
     if seal is None or hashlib.sha256(content[seal.end() :]).hexdigest().encode() != seal[1]:
-        raise ValueError(f"its {RECORD} is damaged: it is not what the run wrote")
+        raise ValueError(f"its {RECORD} is damaged: its content is not what the run wrote")
     return json.loads(content)
 
 
@@ -207,7 +207,7 @@ def _put_back(aside: Path, target: Path) -> None:
 
 
 def _sha256(path: Path | str) -> str:
-    """Hash a file; a report asks for ten thousand small ones, so without a file object."""
+    """Hash a file, without a file object: a report hashes ten thousand small ones."""
     digest = hashlib.sha256()
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -221,7 +221,7 @@ def _sha256(path: Path | str) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Return an error's first line; what pydantic says of a field follows on its second."""
+    """Return an error's first line; pydantic names the field on its second."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if type(error).__name__ == "ValidationError" and len(lines) > 1:
         return f"its record cannot be read ({lines[1]})"

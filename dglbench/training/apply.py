@@ -1,4 +1,4 @@
-"""Use what a run learnt: its predictor with the selected weights, and exact decisions.
+"""Use a trained run: its predictor with the selected weights, and exact decisions.
 
 ::
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["TrainedPredictor", "load_predictor"]
 
 _PLACES = ("data", ".")
-"""Where a run's dataset file is looked for, by its content, from here and from the results."""
+"""Folders searched for a run's dataset file, from here and from the results; content decides."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class TrainedPredictor:
         given = np.array(features, dtype=np.float64)
         wanted = self.dataset.features.shape[1:]
         if wanted[-1] == 1 and given.shape[1:] == wanted[:-1]:
-            given = given[..., None]  # one feature each, written without its axis
+            given = given[..., None]  # a single feature, given without its axis
         if given.shape[1:] != wanted or not len(given):
             raise DatasetError(
                 f"features have shape {shape_words(given.shape)}; this run was trained on "
@@ -63,7 +63,7 @@ class TrainedPredictor:
         if not np.isfinite(given).all():
             where = ", ".join(map(str, np.argwhere(~np.isfinite(given))[0]))
             raise DatasetError(
-                f"features are NaN or infinite, first at features[{where}]; wanted finite numbers."
+                f"features are NaN or infinite, first at features[{where}]; give finite numbers."
             )
         with torch.no_grad():
             return np.asarray(self.network(torch.from_numpy(given)).numpy())
@@ -71,14 +71,14 @@ class TrainedPredictor:
     def decide(self, predictions: npt.ArrayLike, problem: Problem | None = None) -> Array:
         """Return the exact decisions for predictions, (K, G, S), as 0 and 1.
 
-        ``problem`` is that of the new instances, where it is not the training's: see `vary`.
+        ``problem`` is that of the new instances, if it differs from the training's: see `vary`.
         """
         given = np.array(predictions, dtype=np.float64)
         at = problem or self.dataset.problem
         if at.instances not in (None, len(given)) or (at.varies and problem is None):
             raise DatasetError(
                 "the capacities or options of this problem differ by instance; give b and mask of "
-                f"the {len(given)} new instances, one row each."
+                f"the {len(given)} new instances, one row per instance."
             )
         return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
 
@@ -91,8 +91,8 @@ class TrainedPredictor:
 def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredictor:
     """Load a run's selected weights.
 
-    ``dataset`` is the file it was trained on; data of bundled tasks are generated again,
-    and a file under ``data/`` is found by its content.
+    ``dataset`` is the file it was trained on. Data of bundled tasks are generated again, and a
+    file in ``data/`` is found by its content.
     """
     import torch
 
@@ -155,7 +155,7 @@ def _dataset(identity: Identity, task: Task, folder: Path, path: Path | None) ->
 
 
 def _with_content(digest: str, folder: Path) -> Iterator[Path]:
-    """Yield the dataset files nearby that say they hold this content."""
+    """Yield the dataset files nearby whose footer has this digest."""
     roots = dict.fromkeys((Path(), folder.parent, folder.parent.parent))
     for root in roots:
         for place in _PLACES:

@@ -1,4 +1,4 @@
-"""Whether a run's solver and method can serve its problem, asked before anything is spent."""
+"""Whether a run's solver and method can handle its problem, checked before any work is done."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def check_fit(spec: RunSpec, problem: Problem) -> None:
     for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):
         reason = find_method(method).cls.refuses(problem)
         if reason:
-            raise OptionError(f"method {method} cannot serve {spec.data.setting_name}: {reason}")
+            raise OptionError(f"method {method} cannot handle {spec.data.setting_name}: {reason}")

@@ -23,14 +23,14 @@ _EXAMPLE = "write for example dgl-none:5, or dgl-none:5,tau=0.5 to give it optio
 
 @dataclass(frozen=True)
 class LeadIn:
-    """Which method leads in, for how long and how."""
+    """The method of a lead-in, its epochs and its options."""
 
     method: str
     epochs: int
     options: Any
 
     def document(self) -> dict[str, Any]:
-        """Return it JSON-ready, for the run's identity."""
+        """Return the lead-in as JSON-ready values, for the run's identity."""
         return {
             "method": self.method,
             "epochs": self.epochs,

@@ -1,4 +1,4 @@
-"""What is on the clock: a predictor and a method that train epoch after epoch."""
+"""What is timed: a predictor and a method that train epoch after epoch."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Diverged", "Learner"]
 
 
-class Diverged(ArithmeticError):  # noqa: N818 - an end, not an error
+class Diverged(ArithmeticError):  # noqa: N818 - a way for a run to end
     """The loss is no longer a finite number."""
 
 
 class Learner:
-    """A predictor, a method and their data, with the clock and ledger that watch them."""
+    """A predictor, a method and their data, with the clock and ledger that measure them."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Learner:
         labels = self._rounded(torch.from_numpy(dataset.part(dataset.labels, "train")))
         self.parameter_labels = labels / self.scale
         self.labels = self._to_values(labels)
-        # Where labels are option values to maximise, they need no second form.
+        # Labels that are option values to maximise already need no second copy.
         self._plain = self.labels.shape == self.parameter_labels.shape and bool(
             (self.labels == self.parameter_labels).all()
         )
@@ -78,7 +78,7 @@ class Learner:
         self._epochs = 0
 
     def set_up(self) -> float:
-        """Do what is done once before training, and return the seconds it took."""
+        """Prepare the method, once before training, and return the seconds it took."""
         import torch
 
         # Torch's own first-call costs are not the method's: paid before the clock starts, in
@@ -178,9 +178,9 @@ class Learner:
         return stream(self.spec.data.seed, name, *repetition(self.spec.train_seed))
 
     def _layer(self, name: str, **options: Any) -> MeteredLayer:
-        if name not in self.method.layers:  # the run's identity would not know of its code
+        if name not in self.method.layers:  # its code would not be part of the run's identity
             raise PluginError(
-                f"method {self.spec.method} uses the layer '{name}' and does not name it; add it "
+                f"method {self.spec.method} uses the layer '{name}' without declaring it; add it "
                 f"to `layers` of {type(self.method).__name__}."
             )
         layer = find_layer(name)(self.problem, threads=self.spec.threads, **options)

@@ -1,4 +1,4 @@
-"""How a run's process keeps memory, and the most it held."""
+"""How a run's process keeps freed memory, and how much memory it held at most."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def keep_freed() -> None:
 
 
 def _glibc() -> Any:
-    """Return the C library if it has these calls, else None."""
+    """Return the C library if it is glibc, else None."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes
@@ -45,10 +45,10 @@ def _glibc() -> Any:
 
 
 def forget_peak() -> None:
-    """Count from now on, so that a run is not charged for one before it (Linux only)."""
+    """Reset the peak, so that a run is not charged for the one before it (Linux only)."""
     libc = _glibc()
     if libc is not None:
-        libc.malloc_trim(0)  # what was kept of runs before
+        libc.malloc_trim(0)  # release what earlier runs left
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
@@ -56,7 +56,7 @@ def forget_peak() -> None:
 def peak_mb() -> float | None:
     """Return the largest resident size in megabytes: since `forget_peak`, else of the process.
 
-    It is all that the process held: the interpreter, its libraries and the dataset too.
+    It includes all that the process held: the interpreter, libraries and the dataset.
     """
     with contextlib.suppress(OSError):
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())

@@ -68,7 +68,7 @@ def run_to_memory(
         warm_start = load_or_train(
             task, loaded.dataset, spec.protocol, warm_starts, digest, spec.train_seed
         )
-    else:  # a predictor that does not fit is refused before there is a run to fail
+    else:  # refuse a predictor that does not fit before the run begins
         fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
     if warm_starts is not None:
         loaded.evaluator.share(warm_starts, spec.data_digest)
@@ -83,7 +83,7 @@ def run_to_memory(
 
 
 def _stands(folder: Path) -> bool:
-    """Say whether a run is there, whole and ended by itself."""
+    """Say whether a whole run is there that was not interrupted."""
     try:
         record = read_record(folder)
     except RunError:

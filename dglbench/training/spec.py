@@ -1,4 +1,4 @@
-"""What a run is asked to do: its data, its method and options, its protocol."""
+"""What a run is to do: its data, its method and options, its protocol."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class RunSpec:
     """Content hash of the data, where settings and seed do not decide it."""
     threads: int = 1
     train_seed: int = 0
-    """Which initial weights and batches; the data have a seed of their own."""
+    """Decides initial weights and batches; the data have their own seed."""
     lead_in: LeadIn | None = None
-    """What is trained before the method itself, as its name says."""
+    """What is trained before the method itself, as the method's name says."""
 
     @cached_property
     def identity(self) -> Identity:

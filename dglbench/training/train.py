@@ -52,14 +52,14 @@ class Progress:
 
     @property
     def where(self) -> str:
-        """How far the run is, in words."""
+        """How far the run has come, in words."""
         if self.epoch < 0:
             return f"lead-in {self.lead_in + self.epoch + 1}/{self.lead_in}"
         return f"epoch {self.epoch}/{self.epochs}"
 
     @property
     def left_s(self) -> float:
-        """Wall seconds still to go, at the pace so far."""
+        """Estimated wall seconds left, at the pace so far."""
         done = self.lead_in + self.epoch + (self.epoch < 0)
         return self.wall_s / done * (self.lead_in + self.epochs - done)
 
@@ -67,7 +67,7 @@ class Progress:
 class RunStop(BaseException):
     """Ends a run early with a state and a reason, keeping what was logged.
 
-    Not an `Exception`, so that a method which catches those cannot hold a run up.
+    Not an `Exception`, so that a method which catches those cannot keep the run going.
     """
 
     def __init__(self, state: Literal["timeout", "diverged", "failed"], reason: str) -> None:
@@ -86,11 +86,11 @@ def train(
     concurrency: int = 1,
     guard: AbstractContextManager[None] | None = None,
 ) -> RunOutput:
-    """Train as the spec says and return everything the run leaves behind.
+    """Train as the spec says and return everything the run produced.
 
-    Never raises for what happens inside the run: a failure, a divergence, the
-    time limit or Ctrl-C become the record's state, with all that was logged.
-    ``guard`` surrounds the training alone; what it raises ends the run the same way.
+    Never raises for what happens inside the run: a failure, a divergence, the time limit or
+    Ctrl-C become the record's state, and everything logged so far is kept. ``guard`` surrounds
+    the training alone; what it raises ends the run in the same way.
     """
     warm_process()
     memory.keep_freed()

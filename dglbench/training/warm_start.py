@@ -1,8 +1,8 @@
 """The shared starting point: one MSE-trained predictor per task, size and seed.
 
-Every decision-focused run of a comparison starts from the same weights, so that
-what differs is the loss. The warm start is trained until validation MSE stops
-improving, cached beside the results, and its time kept apart from every run's.
+Every decision-focused run of a comparison starts from the same weights, so that only the
+loss differs. The warm start is trained until validation MSE stops improving and cached beside
+the results; its time is recorded separately from that of every run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _CACHED_NUMBERS = 1 << 15
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Trained weights and what they cost."""
+    """Trained weights and what training them cost."""
 
     weights: bytes
     """A saved state dict, loadable with ``weights_only=True``."""
@@ -75,7 +75,7 @@ def warm_start_id(
     data_digest: str | None = None,
     train_seed: int = 0,
 ) -> str:
-    """Name a warm start by everything that decides its weights."""
+    """Name a warm start by a hash of everything that decides its weights."""
     canonical = json.dumps(
         {
             "data": _identity(data, data_digest),
@@ -84,7 +84,7 @@ def warm_start_id(
             "patience": protocol.warm_start_patience,
             "batch_size": protocol.batch_size,
             "source": source_hash(__name__, type(task)),
-            **({"train_seed": train_seed} if train_seed else {}),
+            "train_seed": train_seed,
         },
         sort_keys=True,
     )
@@ -111,7 +111,7 @@ def load_or_train(
 
 
 def load(name: str, cache: Path) -> WarmStart | None:
-    """Return the cached warm start of that id, if there is one that can be read."""
+    """Return the cached warm start with this id, if there is one that can be read."""
     import torch
 
     file = cache / "warm-starts" / f"{name}.pt"
@@ -140,7 +140,7 @@ def train_warm_start(
     data_digest: str | None = None,
     train_seed: int = 0,
 ) -> WarmStart:
-    """Train a warm start, on one thread whatever the runs use: its id names no thread count."""
+    """Train a warm start on one thread, whatever the runs use: its id has no thread count."""
     started = time.perf_counter()
     words = ("warm start", "torch", *repetition(train_seed))
     with training_state(threads=1, seed=torch_seed(dataset.spec.seed, *words)):
@@ -217,10 +217,10 @@ def mse_gradient(
     rows: torch.Tensor,
     scale: float,
 ) -> torch.Tensor:
-    """Return the gradient of mean(((ŷ − y)/scale)²) over what counts, to autograd's last bit.
+    """Return the gradient of mean(((ŷ − y)/scale)²) over labels that count, bit for bit autograd's.
 
-    Autograd would pass over a batch of large instances a dozen times. Here a part that fits a
-    cache is worked on at a time. ``labels`` are of all instances, the predictions of ``rows``.
+    Autograd would pass over a batch of large instances a dozen times; this works on one part at a
+    time that fits into the cache. ``labels`` are of all instances, the predictions of ``rows``.
     """
     import torch
 
@@ -241,8 +241,10 @@ def mse_gradient(
 def _counted_error(
     predictions: torch.Tensor, labels: torch.Tensor, counted: torch.Tensor
 ) -> torch.Tensor:
-    """Return the errors that count, of option values that exist or of parameters."""
-    if counted.ndim < labels.ndim and counted.all():  # picking all of them costs half the step
+    """Return the errors of the labels that count."""
+    if (
+        counted.ndim < labels.ndim and counted.all()
+    ):  # selecting all of them would take half the step
         return (predictions - labels).flatten(1)
     if counted.ndim < labels.ndim:
         return predictions[:, counted] - labels[:, counted]

@@ -48,6 +48,7 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
         "epoch": np.tile(epochs, 2),
         "elapsed_s": np.tile(elapsed, 2),
         "split": ["val"] * len(regrets) + ["test"] * len(regrets),
+        "instances": [200] * (2 * len(regrets)),
         **{
             name: np.tile(np.asarray(regrets, dtype=float), 2)
             for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse")
@@ -63,7 +64,13 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
         "achieved_value": 10 - lost,
         "regret": lost,
     }
-    replace_table(run, "decisions", pa.table(decisions, schema=schemas.DECISIONS))
+    replace_table(
+        run,
+        "decisions",
+        pa.table(
+            {**decisions, "options": [[0]] * len(decisions["instance"])}, schema=schemas.DECISIONS
+        ),
+    )
     best = int(np.argmin(regrets))
 
     def retell(record):
@@ -148,7 +155,13 @@ def scattered(run: Path, mean: float, spread: float) -> None:
         "achieved_value": 10 - regrets,
         "regret": regrets,
     }
-    replace_table(run, "decisions", pa.table(decisions, schema=schemas.DECISIONS))
+    replace_table(
+        run,
+        "decisions",
+        pa.table(
+            {**decisions, "options": [[0]] * len(decisions["instance"])}, schema=schemas.DECISIONS
+        ),
+    )
 
 
 def test_validation_chooses_who_stands_for_the_reactive_methods(tmp_path):

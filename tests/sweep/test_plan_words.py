@@ -83,7 +83,7 @@ def test_a_busy_machine_is_told():
     assert provenance.busy(0.9, 1) is None
     assert provenance.busy(2.1, 2) is None
     assert provenance.busy(None, 1) is None
-    assert "load 7.5 where 2 would do" in provenance.busy(7.5, 2)
+    assert "load 7.5, expected 2" in provenance.busy(7.5, 2)
 
 
 def test_a_sweep_tells_it_once(cli, monkeypatch):
@@ -92,7 +92,7 @@ def test_a_sweep_tells_it_once(cli, monkeypatch):
     small = ["--set", "train=4", "--set", "val=2", "--set", "test=2", "--epochs", "1"]
     outcome = cli(*words, *small)
     assert outcome.code == 0
-    assert outcome.err.count("the machine is busy (load 9 where 1 would do)") == 1
+    assert outcome.err.count("the machine is busy (load 9, expected 1)") == 1
 
 
 def test_identity_does_not_know_how_a_name_was_written():

@@ -201,7 +201,7 @@ def test_a_layer_must_be_named_beforehand(smooth):
     ran = run(make_spec("matching", "undeclared", epochs=1))
     assert ran.record.state == "failed"
     assert ran.record.status.message == (
-        "PluginError: method undeclared uses the layer 'softmax' and does not name it; "
+        "PluginError: method undeclared uses the layer 'softmax' without declaring it; "
         "add it to `layers` of Undeclared."
     )
 

@@ -174,7 +174,7 @@ def test_a_method_of_the_first_version_is_told_what_it_lacks(class_tasks):
 
 
 def test_a_method_that_cannot_serve_refuses_before_anything_is_spent(class_tasks, cli, tmp_path):
-    says = "method choosy cannot serve roads-6: it maximises only."
+    says = "method choosy cannot handle roads-6: it maximises only."
     planned = cli("sweep", "--tasks", "roads-6", "--methods", "two-stage,choosy", "--plan")
     assert (planned.code, says in " ".join(planned.err.split())) == (2, True)
     trained = cli("train", "roads", "--method", "choosy")
