@@ -1,4 +1,4 @@
-"""Which methods a figure draws where all of them would be too many to tell apart."""
+"""Which methods a figure draws where there are too many to distinguish."""
 
 from __future__ import annotations
 
