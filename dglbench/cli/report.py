@@ -36,8 +36,8 @@ def run(
     results: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Folders of runs, or one run; several are read together, two are compared by "
-            "--table changes.  [default: results]",
+            help="Folders of runs, or one run; several are read together; --table changes compares "
+            "two.  [default: results]",
             show_default=False,
         ),
     ] = None,
@@ -80,13 +80,13 @@ def run(
     ] = None,
     band: Annotated[
         float,
-        typer.Option(help="Regrets within this share of each other are the same (equivalence)."),
+        typer.Option(help="Regrets within this share of each other count as equal (equivalence)."),
     ] = 0.01,
     width: Annotated[
         str | None,
         typer.Option(
             metavar="WIDTH",
-            help="Figures as wide as one column of a paper (column), both (text), or inches.",
+            help="Width of figures: column or text (one or both columns of a paper), or inches.",
         ),
     ] = None,
     format: Annotated[
@@ -109,7 +109,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where figures go, and tables if a --format of theirs is given; a file such as "
+            help="Folder for figures, and for tables if they have a --format; or a file such as "
             "main.pdf for a single figure.  [default: figures, and the terminal]",
         ),
     ] = None,
@@ -153,7 +153,7 @@ def run(
     from dglbench.report import load
     from dglbench.report.narrow import narrow
 
-    # The list of runs is there to explain why nothing finished, so it alone needs no result.
+    # The list of runs also explains why nothing finished, so it alone needs no result.
     only_runs = tables == ["runs"] and not (figures or claims or claims_file or html)
     each = [[folder] for folder in folders] if CHANGES in tables else [folders]
     reports = [
@@ -187,7 +187,7 @@ def run(
 
 
 class _Wanted(NamedTuple):
-    """How tables were asked for."""
+    """The options of tables."""
 
     formats: Sequence[str]
     out: Path | None

@@ -1,4 +1,4 @@
-"""Read a folder of runs: the only door through which the report sees the logs.
+"""Read a folder of runs: the only place where the report reads the logs.
 
 ::
 
@@ -6,7 +6,7 @@
     report.runs                        # every readable run, whatever its state, in name order
     report.unreadable                  # (run_id, reason) of every folder that could not be read
     report.units                       # the comparisons, sorted; unit.label is "matching-50", or
-                                       # "matching-50, seed 25" where that tells two units apart
+                                       # "matching-50, seed 25" where that distinguishes two units
     report.chosen_runs(unit)           # the run that stands for each method, in display order
     report.chosen[unit.key, "spo"]     # the same by name
     report.table("regret")             # Polars frame of the chosen runs: run_id, setting, task, n,
@@ -230,5 +230,5 @@ def _nothing_finished(report: Report) -> str:
     return (
         f"none of the {total} runs in {report.folder} finished ({', '.join(parts)}); "
         f"the first says: {first.splitlines()[0].rstrip('.')}. "
-        "Put that right and give the same `dglbench` command again; it resumes."
+        "Fix that and run the same `dglbench` command again; it resumes."
     )

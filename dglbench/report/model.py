@@ -1,4 +1,4 @@
-"""What the report knows of a run, of the comparison it belongs to, and of its clock."""
+"""A run, the unit it is compared within, and the conditions under which it was timed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Comparability", "Conditions", "Run", "Unit", "Unreadable", "label_un
 
 
 class Unreadable(NamedTuple):
-    """A folder that is a run by its look but could not be read."""
+    """A folder that looks like a run but could not be read."""
 
     run_id: str
     reason: str
@@ -30,7 +30,7 @@ class Unit:
 
     key: str
     label: str
-    """``matching-50``, with whatever tells it apart from its neighbours in the folder."""
+    """``matching-50``, with whatever distinguishes it from its neighbours in the folder."""
     base: str
     """``matching-50`` alone."""
     task: str
@@ -62,7 +62,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Run:
-    """One run's record, with names for what the report asks of it."""
+    """One run's record, with names for what the report needs of it."""
 
     folder: Path
     unit: Unit
@@ -70,7 +70,7 @@ class Run:
 
     @cached_property
     def run_id(self) -> str:
-        """The name of its folder, which another run of the report may share no more."""
+        """The name of its folder, unique within a report."""
         return self.folder.name
 
     @property
@@ -95,7 +95,7 @@ class Run:
 
     @property
     def protocol(self) -> Mapping[str, Any]:
-        """How the run was trained and watched."""
+        """How the run was trained and evaluated."""
         return asdict(self.identity.protocol)
 
     @property
@@ -110,7 +110,7 @@ class Run:
 
     @property
     def finished(self) -> str:
-        """When the run ended, as text that sorts; empty if it does not say."""
+        """When the run ended, as text that sorts; empty if unknown."""
         return self.record.status.finished or ""
 
     @property
@@ -201,8 +201,7 @@ class Run:
     def conditions(self) -> Conditions:
         """What the run's seconds depend on besides its own work."""
         seen = self.environment
-        # With the PyEPO that the extra brings, its losses stand beside everybody's; with another
-        # they stand apart.
+        # PyEPO's losses compare with other methods only in the version that was tested.
         unlike = {name: made for name, made in extras(self.record).items() if made != TESTED}
         versions = {**libraries(seen), **unlike}
         return Conditions(
@@ -225,11 +224,11 @@ class Conditions(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparability:
-    """Whether the seconds of a unit's chosen runs may be ranked, and which were made how."""
+    """Whether the seconds of a unit's chosen runs may be ranked, with the runs by conditions."""
 
     comparable: bool
     reason: str
-    """Empty, or a sentence that says what differs and who was made under what."""
+    """Empty, or a sentence that says what differs and for which methods."""
     groups: Mapping[Conditions, tuple[Run, ...]]
 
     @classmethod
@@ -249,12 +248,15 @@ class Comparability:
             for conditions, runs in groups.items()
         )
         what = " and ".join(differing)
-        return cls(False, f"the seconds of {unit.label} were made under different {what} ({made}), "
-                   "so they are not ranked; regrets and solver calls are.", groups)  # fmt: skip
+        reason = (
+            f"the seconds of {unit.label} were measured under different {what} ({made}), so they "
+            "are not ranked; regrets and solver calls are."
+        )
+        return cls(False, reason, groups)
 
     @property
     def unlike_libraries(self) -> frozenset[str]:
-        """Ids of the runs made with other libraries than most: their regrets are marked."""
+        """Ids of the runs made with other library versions than most; their regrets are marked."""
         made: dict[str, list[Run]] = {}
         for conditions, runs in self.groups.items():
             made.setdefault(conditions.libraries, []).extend(runs)

@@ -293,7 +293,7 @@ def test_nothing_to_say_is_not_decidable(tmp_path):
     make_run(tmp_path, "two-stage")
     found = judged(load(tmp_path))
     assert {item.verdict for item in found.values()} == {"not decidable here"}
-    assert found["sooner-than-spo"].summary == ("nothing in this folder speaks of it; not run in 1")
+    assert found["sooner-than-spo"].summary == ("no run in this folder is about it; not run in 1")
 
 
 @pytest.mark.parametrize(

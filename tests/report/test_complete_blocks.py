@@ -95,7 +95,7 @@ def test_too_few_settings_are_said_and_fall_back_on_mean_ranks(tmp_path):
     found = ranking(report)
     assert found.test == "nemenyi"
     assert found.difference == pytest.approx(2.569 * math.sqrt(20 / 18), rel=1e-3)
-    assert "cannot tell any of 6 pairs apart" in found.test_words
+    assert "cannot distinguish any of 6 pairs" in found.test_words
     assert "takes 8 settings" in found.test_words  # 6 · 2/2⁸ < 0.05 ≤ 6 · 2/2⁷
     assert found.differ("dgl-1", "two-stage")
     assert not found.differ("dgl-1", "qptl")

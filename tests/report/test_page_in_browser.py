@@ -92,6 +92,7 @@ def test_nothing_from_the_logs_runs(browser):
 
 
 def test_a_click_or_enter_sorts_a_table(browser):
+    choose(browser, "#leaderboard .picker select", "0")
     # A cell holds its value apart only where it differs from what is written.
     cell = "row.cells[{0}]"
     read = ROWS + f".map((row) => {cell}.dataset.value ?? {cell}.textContent)"
@@ -104,9 +105,9 @@ def test_a_click_or_enter_sorts_a_table(browser):
     browser.press("Enter", 13, "\r")
     assert browser.ask(head.format(1) + ".getAttribute('aria-sort')") == "descending"
     assert [float(v) for v in browser.ask(read.format(1))] == sorted(regrets, reverse=True)
-    browser.ask(head.format(5) + ".querySelector('button').click()")
+    browser.ask(head.format(6) + ".querySelector('button').click()")
     assert browser.ask(head.format(1) + ".getAttribute('aria-sort')") is None
-    assert browser.ask(read.format(5))[-1] == "", "QPTL against itself has no value"
+    assert browser.ask(read.format(6))[-1] == "", "QPTL against itself has no value"
 
 
 def test_a_picker_shows_one_setting_at_a_time(browser):
@@ -114,6 +115,10 @@ def test_a_picker_shows_one_setting_at_a_time(browser):
         "[...document.querySelectorAll('#leaderboard .block')]"
         ".filter((b) => b.offsetParent).map((b) => b.dataset.title)"
     )
+    chart = "document.getElementById('chart-{}').selectedOptions[0].textContent"
+    opened = [f"{browser.ask(chart.format('setting'))}, seed {browser.ask(chart.format('seed'))}"]
+    assert browser.ask(shown) == opened == ["matching-50, seed 10"], "one setting on one page"
+    choose(browser, "#leaderboard .picker select", "0")
     assert browser.ask(shown) == ["matching-10"]
     choose(browser, "#leaderboard .picker select", "2")
     assert browser.ask(shown) == ["matching-50, seed 25"]

@@ -93,16 +93,16 @@ class Judged:
 
     @property
     def shown(self) -> list[Finding]:
-        """Return the findings to read: what was not run in many settings is told once."""
-        told = [finding for finding in self.findings if finding.outcome != "absent"]
+        """Return the findings to read: what was not run in many settings is named once."""
+        shown = [finding for finding in self.findings if finding.outcome != "absent"]
         where: dict[str, list[str]] = {}
         for finding in self.findings:
             if finding.outcome == "absent":
                 where.setdefault(finding.text, []).append(finding.setting)
         for text, settings in where.items():
             names = "; ".join(settings) if len(settings) <= 2 else f"{len(settings)} settings"
-            told.append(Finding(names, "absent", text))
-        return told
+            shown.append(Finding(names, "absent", text))
+        return shown
 
     def document(self) -> dict[str, Any]:
         """Return it JSON-ready."""
@@ -151,7 +151,7 @@ def _judge(claim: Claim, findings: list[Finding]) -> Judged:
     elif asked and holds + unsure < claim.share * asked:
         verdict = "holds in part" if holds else "refuted"
     if not asked:
-        summary = "nothing in this folder speaks of it"
+        summary = "no run in this folder is about it"
     else:
         parts = [f"holds in {holds} of {asked}"]
         parts += [f"fails in {fails}"] if fails else []

@@ -138,12 +138,12 @@ def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) 
         seen.setdefault(outcomes.get(title(unit), "absent"), []).append(unit.seed_words)
     words = "; ".join(f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in seen.items())
     numbers = dict(seen)
-    told = {"holds", "fails"} & set(seen)
-    if len(told) == 2:
+    decided = {"holds", "fails"} & set(seen)
+    if len(decided) == 2:
         return Finding(where, "fails", words, numbers)
-    if not told and set(seen) == {"absent"}:
+    if not decided and set(seen) == {"absent"}:
         return Finding(where, "absent", "what the claim speaks of was not run", numbers)
-    if len(seen) > 1 or not told:
+    if len(seen) > 1 or not decided:
         return Finding(where, "open", words, numbers)
     return Finding(where, "holds", f"{words}, all {len(units)} seeds alike", numbers)
 

@@ -1,4 +1,4 @@
-"""The anytime score of every method: one point a setting, and the mean."""
+"""The anytime score of every method: one point per setting, and the mean."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def data(report: Report) -> pl.DataFrame:
 
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
-    """Draw a row a method, the lowest mean on top; those that do not compare stand below."""
+    """Draw one row per method, the lowest mean on top; means over other settings stand below."""
     frame = data(report)
     scores, _ = anytime_scores(report)
     found = anytime_means(report, scores)

@@ -91,7 +91,7 @@ def _title(unit: Unit, among: list[Unit]) -> str:
     """Return the unit's title without seed and degree, training instances in words."""
     base, *facts = without_seed(unit).split(", ")
     train = unit.settings.get("train")
-    # A validation set that follows from the training set, a quarter of it, tells nothing more.
+    # A validation set that is always a quarter of the training set adds no information.
     validations = {u.settings.get("val") for u in among if u.settings.get("train") == train}
     kept = [fact for fact in facts if not fact.startswith("degree ")]
     if f"train {train}" in kept:

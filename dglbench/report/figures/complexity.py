@@ -61,7 +61,7 @@ def data(report: Report) -> pl.DataFrame:
 
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
-    """Draw one point a run, on equal log axes, with the diagonal."""
+    """Draw one point per run, on equal log axes, with the diagonal."""
     frame = data(report)
     values = [*frame["predicted_s"].to_list(), *frame["measured_s"].to_list()]
     low, high = min(values) / 1.6, max(values) * 1.6

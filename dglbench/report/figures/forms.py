@@ -23,7 +23,7 @@ __all__ = ["FIGURE", "data"]
 
 _FORMS = {"plain": "#7A7A7A", "adjusted": "#2B6CB0", "reactive": "#C05621"}
 _SHAPES = {"plain": "s", "adjusted": "o", "reactive": "D"}
-_WORDS = {"none": "never", "1": "every\nepoch", "auto": "where it\nmisleads",
+_WORDS = {"none": "never", "1": "every\nepoch", "auto": "where\nneeded",
           "newton": "Newton\nsteps", "step": "every\nstep"}  # fmt: skip
 _LAST = list(_WORDS)[1:]
 _PANEL_IN = 3.4

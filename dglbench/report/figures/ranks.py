@@ -1,4 +1,4 @@
-"""The critical-difference diagram: mean ranks, and which methods are not told apart."""
+"""The critical-difference diagram: mean ranks, and which methods do not differ."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def data(report: Report) -> pl.DataFrame:
 
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
-    """Draw the axis on top, names at both sides, a bar under methods that may be alike."""
+    """Draw the axis on top, names at both sides, a bar under methods that do not differ."""
     found = _ranking(report)
     count = len(found.methods)
     half = math.ceil(count / 2)
@@ -144,7 +144,7 @@ def _notes(found: Ranking, left_out: int) -> list[str]:
     lines = [
         found.blocks.scope,
         f"left out: {plural(left_out, 'method')} not run in all of them" if left_out else "",
-        f"bar: not told apart ({test}, 5 %)",
+        f"bar: not distinguishable ({test}, 5 %)",
         found.friedman_words.removesuffix("."),
     ]
     return [line for line in lines if line]
@@ -165,7 +165,7 @@ FIGURE = Figure(
     title="Mean ranks over settings (critical-difference diagram)",
     caption=(
         "Each setting ranks the methods by test regret, 1 the lowest; shown are mean ranks. A bar "
-        "joins methods that the settings cannot tell apart: by Wilcoxon's signed-rank test, "
+        "joins methods that the settings cannot distinguish: by Wilcoxon's signed-rank test, "
         "corrected for the number of pairs (Holm), or, where there are too few settings for it to "
         "show anything, by Nemenyi's critical difference. The table ranks has the numbers."
     ),

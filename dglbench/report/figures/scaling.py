@@ -172,8 +172,8 @@ def _limit_s(run: Run) -> float | None:
     """Return the time limit that ended the run, as it says, or its seconds; None if it ended."""
     if run.state == "done":
         return None
-    told = re.search(r"time limit of ([\d.]+) s", run.message or "")
-    return float(told[1]) if told else round(run.record.status.wall_s)
+    limit = re.search(r"time limit of ([\d.]+) s", run.message or "")
+    return float(limit[1]) if limit else round(run.record.status.wall_s)
 
 
 def _slopes(frame: pl.DataFrame) -> pl.DataFrame:

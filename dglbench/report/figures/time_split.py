@@ -52,7 +52,7 @@ def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
 
 
 def draw(report: Report, layout: Layout = FREE) -> Any:
-    """Draw one bar a method, cut by phase, with the epoch's seconds at its end."""
+    """Draw one bar per method, divided by phase, with the epoch's seconds at its end."""
     frame = data(report, layout)
     shown = set(frame["setting"].to_list())
     titles, note = clock_note(report, [unit for unit in report.units if unit.label in shown])

@@ -94,7 +94,7 @@ def _curve(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _short(value: float | None) -> float | None:
-    """Five digits that matter: more than a screen shows."""
+    """Keep five significant digits, more than a screen shows."""
     return None if value is None else float(f"{value:.5g}")
 
 
@@ -118,7 +118,7 @@ def specification() -> dict[str, Any]:
 
     # Written out: under `nearest`, Vega-Lite's own tooltip looks for text in the wrong place.
     row = "(datum.datum || datum)"
-    told = {
+    hints = {
         "method": f"{row}.label",
         "training seconds": f"format({row}.seconds, '.4~g')",
         "test regret": f"format({row}.best, '.2%')",
@@ -126,7 +126,7 @@ def specification() -> dict[str, Any]:
         "epoch": f"format({row}.epoch, '')",
         "solver calls": f"format({row}.solves, ',')",
     }
-    tooltip = {"expr": "{" + ", ".join(f"'{name}': {value}" for name, value in told.items()) + "}"}
+    tooltip = {"expr": "{" + ", ".join(f"'{name}': {value}" for name, value in hints.items()) + "}"}
     shape = {"field": "method", "type": "nominal", "legend": None}
     shown = {"condition": {"param": "hover", "empty": False, "value": 1}, "value": 0}
     return {
@@ -134,7 +134,7 @@ def specification() -> dict[str, Any]:
         "height": 360,
         "background": "transparent",
         "autosize": {"type": "fit", "contains": "padding"},
-        "description": "Test regret against training time, one line a method",
+        "description": "Test regret against training time, one line per method",
         "layer": [
             {
                 "data": {"name": "start"},

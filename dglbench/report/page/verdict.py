@@ -16,7 +16,7 @@ __all__ = ["verdict"]
 
 
 def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[Standing]]) -> str:
-    """Say who decides best on average, who cannot be told apart from it, and who is soonest."""
+    """Name the best method by mean rank, those not distinguishable from it, and the fastest."""
     if found is None:
         return _one_setting(report, board)
     lowest = found.mean_ranks[0]
@@ -32,10 +32,11 @@ def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[
         if name not in best and not any(found.differ(name, other) for other in best)
     ]
     if len(alike) + len(best) == len(found.methods) and alike:
-        sentence += ", though these settings are too few to tell any two methods apart"
+        sentence += ", though these settings are too few to distinguish any two methods"
     elif alike:
         it = "it" if len(best) == 1 else "them"
-        sentence += f" ({_names(alike)} cannot be told apart from {it})"
+        be = "is" if len(alike) == 1 else "are"
+        sentence += f" ({_names(alike)} {be} not distinguishable from {it})"
     soonest = _soonest(report)
     return f"{sentence}; {soonest}." if soonest else f"{sentence}."
 

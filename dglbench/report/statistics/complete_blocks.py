@@ -1,8 +1,8 @@
 """Methods × settings as one block of numbers: what every comparison across settings starts from.
 
 A block design needs every method in every setting. Methods that ran in few settings are left out
-as long as that leaves more results to compare: one that is everywhere shall not be judged on three
-settings because another was too slow for the rest. What is left out is always named.
+as long as that leaves more results to compare: a method with full coverage is not restricted to the
+settings that slow methods finished. What is left out is always named.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def blocks(report: Report, methods: Sequence[str] | None = None) -> Blocks:
     """Return the largest part of the report in which nothing is missing.
 
     Methods are left out by how few settings they have; of equally large parts the one with more
-    settings is taken, since tests across settings live on their number.
+    settings is taken, because tests across settings gain from their number.
     """
     units = [unit for unit in report.units if report.chosen_runs(unit)]
     asked = list(report.methods if methods is None else methods)

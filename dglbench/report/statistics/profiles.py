@@ -119,7 +119,7 @@ def anytime_scores(report: Report) -> tuple[dict[str, dict[str, float]], tuple[s
             for rows in frame.partition_by("method", maintain_order=True)
         }
     if still:
-        left_out = (*left_out, f"Nothing was gained over the warm start: {listing(still)}.")
+        left_out = (*left_out, f"No method improved on the warm start: {listing(still)}.")
     return scores, left_out
 
 
@@ -137,7 +137,7 @@ def anytime_means(report: Report, scores: Mapping[str, Mapping[str, float]]) -> 
     """Return every method's mean score, the lowest first and those that compare before the others.
 
     Methods compare over the settings of the largest complete part of the report, as mean ranks do:
-    a method that ran where scores are low shall not lead for it. Others have a mean of their own.
+    a method must not lead because it ran where scores are low. Others have a mean of their own.
     """
     part = blocks(report)
     same = [unit.label for unit in part.units if unit.label in scores]
@@ -166,7 +166,7 @@ def _timed(report: Report) -> tuple[list[Unit], tuple[str, ...]]:
     units = [unit for unit in report.units if len(report.chosen_runs(unit)) > 1]
     unlike = [unit for unit in units if not report.comparability(unit).comparable]
     left_out = (
-        (f"Seconds made under different conditions: {listing([title(u) for u in unlike])}.",)
+        (f"Times measured under different conditions: {listing([title(u) for u in unlike])}.",)
         if unlike
         else ()
     )

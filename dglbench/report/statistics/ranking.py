@@ -1,13 +1,13 @@
 """Which methods differ over many settings? Friedman's test, mean ranks, paired tests after it.
 
 Each setting (with its data seed) ranks the methods by test regret. Friedman asks
-whether mean ranks differ at all. Pairs are then told apart by Wilcoxon's
+whether mean ranks differ at all. Pairs are then compared by Wilcoxon's
 signed-rank test on the relative differences (a − b)/((a + b)/2), whose order is
 that of log a/b, with p-values corrected by Holm over all pairs; with a baseline,
 over the pairs that hold it (Demšar 2006; Benavoli et al. 2016).
 
 Wilcoxon's p cannot fall below 2/2ᴺ over N settings. Where not even that survives
-Holm's first step, the pairs are told apart by Nemenyi's critical difference of
+Holm's first step, the pairs are compared by Nemenyi's critical difference of
 mean ranks, q·√(k(k+1)/6N), and the report says so: which test is used depends on
 how many settings and methods there are, never on what they show.
 """
@@ -32,7 +32,7 @@ LEVEL = 0.05
 
 
 class Ranking(NamedTuple):
-    """Mean ranks of the methods, best first, and which of them may be told apart."""
+    """Mean ranks of the methods, best first, and which of them differ."""
 
     blocks: Blocks
     methods: tuple[str, ...]
@@ -50,7 +50,7 @@ class Ranking(NamedTuple):
         return self.mean_ranks[self.methods.index(method)]
 
     def differ(self, first: str, second: str) -> bool:
-        """Say whether two methods are told apart by the test in use."""
+        """Say whether the test in use finds a difference between two methods."""
         pair = (first, second) if (first, second) in self.pairs else (second, first)
         if self.test == "nemenyi":
             return abs(self.rank(first) - self.rank(second)) > self.difference
@@ -77,13 +77,13 @@ class Ranking(NamedTuple):
         settings, pairs = self.blocks.scope, len(self.pairs)
         if self.test == "wilcoxon":
             return (
-                f"Pairs are told apart by Wilcoxon's signed-rank test over {settings}, corrected "
+                f"Pairs are compared by Wilcoxon's signed-rank test over {settings}, corrected "
                 f"for {plural(pairs, 'pair')} (Holm), at {_share(LEVEL)}."
             )
         return (
-            f"Over {settings} Wilcoxon's test cannot tell any of {plural(pairs, 'pair')} apart "
+            f"Over {settings} Wilcoxon's test cannot distinguish any of {plural(pairs, 'pair')} "
             f"(its p is at least {p_words(_smallestp_words(len(self.blocks.units)))}; it takes "
-            f"{_settings_needed(pairs)} settings), so pairs are told apart by Nemenyi's "
+            f"{_settings_needed(pairs)} settings), so pairs are compared by Nemenyi's "
             f"critical difference of {self.difference:.1f} ranks, at {_share(LEVEL)}."
         )
 
@@ -92,7 +92,7 @@ class Ranking(NamedTuple):
         """Say what Friedman's test says of all methods together."""
         if self.friedman_p is None:
             return ""
-        some = "differ" if self.friedman_p < LEVEL else "may all be alike"
+        some = "differ" if self.friedman_p < LEVEL else "may all be equal"
         return f"Friedman: the methods {some} (p {p_words(self.friedman_p)})."
 
 

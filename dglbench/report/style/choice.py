@@ -1,4 +1,4 @@
-"""Which methods a figure draws where all of them would be too many to tell apart."""
+"""Which methods a figure draws where there are too many to distinguish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BEST_ONLY", "MANY_METHODS", "best_of_each_family", "drawn_runs", "is
 
 MANY_METHODS = 10
 """With more methods than this, the best of each family is drawn."""
-BEST_ONLY = "of each family of methods the one with the lowest validation regret"
+BEST_ONLY = "drawn: the best method of each family, by validation regret"
 
 
 def is_crowded(report: Report, layout: Layout) -> bool:

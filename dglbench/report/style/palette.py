@@ -8,7 +8,7 @@ own, so that nothing is lost in greyscale.
 
 What stands before the first hyphen of a name is its family (``spo`` of
 ``spo-dual``), whoever wrote it: variants share a hue and differ by its shade and
-by marker. A look depends on the name alone: it never changes with the company.
+by marker. A look depends on the name alone, not on which other methods are shown.
 A method that needs a look of its own gets a line in ``_FIXED``, a family one in
 ``_FAMILIES``.
 """
@@ -66,7 +66,7 @@ _DGL_STOPS = (
     (0.65, (0x17, 0x9A, 0xAE)),
     (1.0, (0x4C, 0xA0, 0x5C)),
 )
-"""From navy (U = 1) over blue and cyan to green (never): told apart by hue and by lightness."""
+"""From navy (U = 1) over blue and cyan to green (never): distinguished by hue and by lightness."""
 _DGL_SHAPES = {"none": "X", "1": "D", "5": "v", "20": "P"}
 _DGL_FURTHER_SHAPES = "<>hd8"
 

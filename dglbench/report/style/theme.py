@@ -128,8 +128,8 @@ def to_table(frame: pl.DataFrame, **orders: Iterable[str]) -> Any:
 def sparse(frame: pl.DataFrame, by: list[str], marks: int = 8) -> pl.DataFrame:
     """Pick some rows of each line for markers, staggered so that close lines differ.
 
-    A marker at every epoch would be a smear; a few along each line tell them
-    apart without colour.
+    A marker at every epoch would be a smear; a few along each line
+    distinguish them without colour.
     """
     parts = frame.partition_by(by, maintain_order=True)
     picked = []
@@ -140,7 +140,7 @@ def sparse(frame: pl.DataFrame, by: list[str], marks: int = 8) -> pl.DataFrame:
 
 
 def percent(values: Iterable[float]) -> list[str]:
-    """Write shares as per cent, with as many digits as tell the ticks apart."""
+    """Write shares as per cent, with as many digits as distinguish the ticks."""
     listed = [100 * value for value in values]
     return [f"{text} %" for text in _distinct(listed)]
 
@@ -226,7 +226,7 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
         marked[unit.label] = title(unit) if verdict.comparable else f"{title(unit)} *"
         if not verdict.comparable:
             names.append(unit.label)
-    note = "* seconds made under different conditions: compare the regrets, not the times"
+    note = "* times measured under different conditions: compare the regrets, not the times"
     return marked, note if names else None
 
 

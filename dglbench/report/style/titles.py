@@ -29,7 +29,7 @@ def without_seed(unit: Unit) -> str:
 
 
 def seed_words(unit: Unit, among: Sequence[Unit]) -> str:
-    """Return what tells a unit from others of its family: data seed, training seed, or both."""
+    """Return what distinguishes a unit within its family: data seed, training seed, or both."""
     if len({other.train_seed for other in among}) == 1:
         return str(unit.seed)
     if len({other.seed for other in among}) == 1:

@@ -8,7 +8,7 @@ from dglbench.report.loading import Report
 from dglbench.report.statistics.profiles import Mean, anytime_means, anytime_scores
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural, title
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, mark_best
+from dglbench.report.tables.sheet import METHOD, NOTHING, Cell, Column, Sheet, mark_best
 
 __all__ = ["anytime"]
 
@@ -18,7 +18,7 @@ def anytime(report: Report) -> Sheet:
     scores, left_out = anytime_scores(report)
     units = [unit for unit in report.units if unit.label in scores]
     columns = (
-        Column("method", "method", "the method"),
+        METHOD,
         Column("mean", "mean", "over the settings", numeric=True),
         *(Column(unit.label, title(unit), unit.label, numeric=True) for unit in units),
     )
@@ -41,8 +41,8 @@ def anytime(report: Report) -> Sheet:
     notes = [note]
     if any(not mean.shared for mean in means.values()):
         notes.append(
-            f"Means are over {plural(_shared(means), 'setting')} that the methods share; one that "
-            "lacks some of them has a mean over its own, which does not compare."
+            f"Means are over {plural(_shared(means), 'setting')} that the methods share; a "
+            "method that lacks some of them has a mean over its own, which is not comparable."
         )
     marked = tuple(mark_best(rows, min, range(2, 2 + len(units))))
     return Sheet("anytime", "Anytime score", columns, marked, (*notes, *left_out))

@@ -9,14 +9,23 @@ from dglbench.report.loading import Report, Run
 from dglbench.report.searches import accounts, search_notes
 from dglbench.report.style.palette import method_order, style
 from dglbench.report.tables.selected import GIVEN, given_or_count
-from dglbench.report.tables.sheet import Cell, Column, Sheet, count, setting_cell, text
+from dglbench.report.tables.sheet import (
+    METHOD,
+    SETTING,
+    Cell,
+    Column,
+    Sheet,
+    count,
+    setting_cell,
+    text,
+)
 from dglbench.words import seconds
 
 __all__ = ["budget"]
 
 
 def budget(report: Report) -> Sheet:
-    """Say what finding each method's configuration took.
+    """List what it cost to find each method's configuration.
 
     A sweep's own account is used where it led to the chosen run; else every run
     of the method in the folder counts, because the choice was made among them.
@@ -34,8 +43,8 @@ def budget(report: Report) -> Sheet:
         mixed |= not cost.alike
         rows.append(_budget_row(groups[key][0], cost))
     notes = [
-        "every run made to find the configuration counts, also those that failed or were not "
-        "chosen; warm starts are shared by all methods and not counted.",
+        "all runs made to find the configuration are counted, including those that failed or were "
+        "not chosen; warm starts are shared by all methods and not counted.",
         GIVEN,
         *search_notes(report),
     ]
@@ -43,15 +52,15 @@ def budget(report: Report) -> Sheet:
         notes.append(f"search: {', '.join(searches)}.")
     if mixed:
         notes.append(
-            "† added up over runs that were timed under different conditions (machine, threads or "
-            "concurrency): what was spent, not to be ranked."
+            "† summed over runs that were timed under different conditions (machine, threads or "
+            "concurrency): the sum is what was spent and is not ranked."
         )
     return Sheet("budget", "Tuning budget", _BUDGET, tuple(rows), tuple(notes), by="setting")
 
 
 _BUDGET = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     Column("configurations", "configurations", "sets of hyperparameters tried", numeric=True),
     Column("runs", "runs", "runs made for them", numeric=True),
     Column("unfinished", "without result", "runs that failed or were stopped", numeric=True),

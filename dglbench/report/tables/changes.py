@@ -3,7 +3,7 @@
 The runs that stand for a method in a setting are matched by setting, seed, solver
 and data. Regrets are compared on the same test instances (paired bootstrap, as in
 `pairwise`), speed by the seconds of an epoch, with a bootstrap interval over
-epochs of the ratio of their means. Beside each stands what was not alike.
+epochs of the ratio of their means. A last column names what else differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,16 @@ from dglbench.report.loading import Report, Run
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, setting_cell, text
+from dglbench.report.tables.sheet import (
+    METHOD,
+    NOTHING,
+    SETTING,
+    Cell,
+    Column,
+    Sheet,
+    setting_cell,
+    text,
+)
 from dglbench.statistics import LEVEL, RESAMPLES, Numbers, percentile_interval
 from dglbench.streams import stream
 from dglbench.words import percent
@@ -35,7 +44,7 @@ class Ratio(NamedTuple):
 
 
 def changes(before: Report, after: Report) -> Sheet:
-    """Compare two folders; the first is what was, the second what is."""
+    """Compare two folders: the first is before, the second after."""
     keys = [(run.unit.key, run.method) for run in before.chosen_runs()]
     shared = [key for key in keys if key in after.chosen]
     if not shared:
@@ -58,9 +67,10 @@ def changes(before: Report, after: Report) -> Sheet:
     notes = [
         f"{before.folder} → {after.folder}: {plural(len(shared), 'run')} in both ({counted}).",
         f"change: second minus first, mean over the same test instances, percentage points, with a "
-        f"{100 * LEVEL:.0f} % bootstrap interval; an epoch: seconds of the second over those of "
-        "the first, with an interval over epochs. † made under different conditions (machine, "
-        "threads or runs at a time): the ratio then speaks of those too.",
+        f"{100 * LEVEL:.0f} % bootstrap interval; epoch time: seconds per epoch of "
+        "the second over those of the first, with an interval over epochs. † made under different "
+        "conditions (machine, "
+        "threads or parallel runs): the ratio then includes their effect.",
     ]
     only_old, only_new = len(keys) - len(shared), len(after.chosen) - len(shared)
     if only_old or only_new:
@@ -84,18 +94,18 @@ def epoch_ratio(before: Numbers | None, after: Numbers | None) -> Ratio | None:
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     Column("before", "regret before", "test regret in the first folder", numeric=True),
     Column("after", "after", "test regret in the second folder", numeric=True),
     Column("change", "change (95 %)", "mean difference, percentage points", numeric=True),
     Column("low", "from", "lower end of the interval", numeric=True, files_only=True),
     Column("high", "to", "upper end of the interval", numeric=True, files_only=True),
-    Column("epoch", "an epoch (95 %)", "seconds per epoch, after over before", numeric=True),
+    Column("epoch", "epoch time (95 %)", "seconds per epoch, after over before", numeric=True),
     Column("epoch_low", "from", "lower end of the interval", numeric=True, files_only=True),
     Column("epoch_high", "to", "upper end of the interval", numeric=True, files_only=True),
     Column("verdict", "regret", "whether the interval of the change excludes 0"),
-    Column("unlike", "not alike", "what differs between the two runs"),
+    Column("unlike", "differs in", "what differs between the two runs"),
 )
 _WORDS = {"lower": "lower", "higher": "higher", "open": "no change shown"}
 

@@ -50,10 +50,10 @@ def equivalence(report: Report, baseline: str | None = None, band: float = BAND)
         rows.append(_row(design.methods[one], design.methods[other], found))
     rows.sort(key=lambda row: -float(row[2].value or 0))
     notes += [
-        f"better: the probability that on a further such setting the method is more likely better "
-        f"than the other by more than {100 * band:g} % of its regret, than anything else; Bayesian "
-        f"signed-rank test over {design.scope}, {SAMPLES:,} draws. "
-        f"A verdict needs {_percent(SURE)}.",
+        f"better: the probability that the method has the lower regret by more than "
+        f"{100 * band:g} % on most further settings of this kind; Bayesian signed-rank test over "
+        f"{design.scope}, "
+        f"{SAMPLES:,} draws. A verdict needs {_percent(SURE)}.",
     ]
     if len(design.units) < FEW:
         notes.append(

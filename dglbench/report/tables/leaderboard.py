@@ -13,6 +13,7 @@ from dglbench.report.style.palette import style
 from dglbench.report.style.titles import title
 from dglbench.report.tables.sheet import (
     NOTHING,
+    SETTING,
     Cell,
     Column,
     Sheet,
@@ -44,10 +45,12 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
         if unlike:
             notes.append(
                 f"‡ {title(unit)}: made with other versions of the numerical libraries than most "
-                "of its rows; the regret may differ for that alone."
+                "rows; that alone may change the regret."
             )
         if not verdict.comparable:
-            notes.append(f"† {verdict.reason} To time them alike: {retime(report, unit)}")
+            notes.append(
+                f"† {verdict.reason} To time them under equal conditions: {retime(report, unit)}"
+            )
         notes += _unequal_protocols(unit, runs)
     columns = tuple(
         dataclasses.replace(column, files_only=True)
@@ -70,7 +73,7 @@ def unfinished(report: Report) -> list[str]:
 
 
 def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
-    """Say so if methods were not trained alike; the warm start is a method's own matter."""
+    """Note differences of protocol between methods; the warm start is a method's own choice."""
     differing = sorted(
         name
         for name in ("epochs", "batch_size", "patience", "evaluate_every")
@@ -85,7 +88,7 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
         )
         made.setdefault(words, []).append(style(run.method).label)
     parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
-    return [f"{title(unit)}: the methods were not trained alike ({parts})."]
+    return [f"{title(unit)}: the methods were trained with different protocols ({parts})."]
 
 
 def _row(
@@ -133,7 +136,7 @@ def _speedup(standing: Standing, baseline: str) -> Cell:
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
+    SETTING,
     Column("method", "method", "★ lowest test regret; ≈ not distinguishable from it"),
     Column(
         "test_regret",
@@ -166,11 +169,12 @@ _COLUMNS = (
 )
 
 _LEGEND = (
-    "★ lowest test regret; ≈ its difference to ★ on the same test instances has a 95 % bootstrap "
-    "interval that holds 0, so it may be as good. absolute: mean test regret per instance, in the "
+    "★ lowest test regret; ≈ not distinguishable from ★: the 95 % bootstrap interval of the "
+    "difference on the same test instances contains 0. absolute: mean test regret per instance, in "
+    "the "
     "unit of the labels.",
     "time: training seconds to the epoch chosen on validation, without evaluation and without the "
     "shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in the "
     "setting. vs: time the baseline needed for its own regret, over the time this method needed "
-    "for the same; — never got there; at start: the warm start had it already.",
+    "for the same; — the method never reached it; at start: the warm start had already reached it.",
 )

@@ -9,7 +9,7 @@ from dglbench.report.loading import Report, Run, Unit
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import title
-from dglbench.report.tables.sheet import Cell, Column, Sheet, count, setting_cell
+from dglbench.report.tables.sheet import SETTING, Cell, Column, Sheet, count, setting_cell
 from dglbench.statistics import LEVEL, RESAMPLES
 
 __all__ = ["pairwise"]
@@ -31,19 +31,21 @@ def pairwise(report: Report) -> Sheet:
     notes = [
         f"difference: mean of the first method's relative regret minus the second's over the same "
         f"test instances, in percentage points, with an interval from {RESAMPLES:,} bootstrap "
-        f"resamples. The intervals of a setting hold for all its pairs at once at "
-        f"{100 * LEVEL:.0f} % (max-t), so they are wider than the leaderboard's, which looks at "
-        "one pair at a time. A method is better only if the interval excludes 0."
+        f"resamples. The intervals of a setting hold for all of its pairs together at "
+        f"{100 * LEVEL:.0f} % (max-t), so they are wider than those of the leaderboard, which "
+        "compares one pair at a time. A method is better only if the interval excludes 0."
     ]
     for label, number in unmatched.items():
-        notes.append(f"{label}: {number} pairs were judged on different instances and are left out")
+        notes.append(
+            f"{label}: {number} pairs were evaluated on different instances and are left out"
+        )
     return Sheet(
         "pairwise", "Pairwise differences", _COLUMNS, tuple(rows), tuple(notes), by="setting"
     )
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
+    SETTING,
     Column("method", "method", "the method with the lower test regret"),
     Column("other", "against", "the method it is compared with"),
     Column("difference", "difference", "mean difference, percentage points", numeric=True),

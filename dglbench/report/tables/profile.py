@@ -9,7 +9,7 @@ from dglbench.report.statistics.profiles import not_everywhere, times_to_target
 from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural
-from dglbench.report.tables.sheet import Cell, Column, Sheet, mark_best
+from dglbench.report.tables.sheet import METHOD, Cell, Column, Sheet, mark_best
 from dglbench.words import percent
 
 __all__ = ["FACTORS", "profile"]
@@ -46,7 +46,7 @@ def profile(report: Report, reach: Reach | None = None) -> Sheet:
 
 
 _PROFILE = (
-    Column("method", "method", "the method"),
+    METHOD,
     Column("within_1", "quickest", "share of settings in which none was quicker", numeric=True),
     *(
         Column(f"within_{f}", f"within {f}×", f"at most {f} times the quickest", numeric=True)

@@ -12,7 +12,7 @@ __all__ = ["ranks"]
 
 
 def ranks(report: Report, baseline: str | None = None) -> Sheet:
-    """List mean ranks and what tells each pair apart."""
+    """List mean ranks and whether each pair differs."""
     baseline = check_baseline(report, baseline)
     found = ranking(report, baseline)
     if found is None:
@@ -38,8 +38,8 @@ def ranks(report: Report, baseline: str | None = None) -> Sheet:
         )
     notes = [f"{found.friedman_words} {found.test_words}".strip()]
     notes += [
-        "Seeds of one setting are counted as settings of their own; they are less different "
-        "than two tasks are."
+        "The seeds of a setting count as independent settings, although they differ less than two "
+        "tasks do."
     ] * (found.blocks.families < len(found.blocks.units))
     return Sheet("ranks", "Ranks over settings", _COLUMNS, tuple(rows),
                  (*notes, *found.blocks.left_out))  # fmt: skip
@@ -53,7 +53,7 @@ _COLUMNS = (
     Column("gap", "ranks apart", "difference of the mean ranks", numeric=True),
     Column("wins", "lower in", "settings in which its regret is lower", numeric=True),
     Column("p_holm", "p (Wilcoxon–Holm)", "signed-rank test, corrected over pairs", numeric=True),
-    Column("verdict", "so", "whether the test in use tells them apart"),
+    Column("verdict", "so", "whether the test in use finds a difference"),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dglbench.report.loading import Report, Run
 from dglbench.report.style.palette import style
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, setting_cell
+from dglbench.report.tables.sheet import METHOD, NOTHING, SETTING, Cell, Column, Sheet, setting_cell
 from dglbench.words import seconds
 
 __all__ = ["resources"]
@@ -14,8 +14,8 @@ def resources(report: Report) -> Sheet:
     """List training time, time outside it and peak memory of every chosen run."""
     rows = tuple(_row(run) for run in report.chosen_runs())
     notes = [
-        "outside training: evaluating and logging, which no method is charged for; the shared warm "
-        "start is not part of it."
+        "outside training: evaluation and logging, which do not count as training time; the shared "
+        "warm start is not included."
     ]
     if all(run.peak_memory_mb is None for run in report.chosen_runs()):
         notes.append("These runs did not log their memory.")
@@ -24,8 +24,8 @@ def resources(report: Report) -> Sheet:
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     Column("train_s", "training", "training seconds of the whole run", numeric=True),
     Column("outside_s", "outside training", "wall seconds outside training", numeric=True),
     Column("peak_memory_mb", "peak memory", "most memory the process held", numeric=True),

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dglbench.report.loading import Report, Run, Unreadable
 from dglbench.report.style.palette import style
 from dglbench.report.tables.sheet import (
+    METHOD,
     NOTHING,
+    SETTING,
     Cell,
     Column,
     Sheet,
@@ -37,16 +39,16 @@ def runs(report: Report) -> Sheet:
     states = Counter(str(row[3].value) for row in rows)
     parts = ", ".join(f"{number} {state}" for state, number in states.most_common())
     notes = (
-        f"{len(rows)} runs: {parts}. chosen: done, and stands for its method; stale: the same run "
-        "was made again later by other code.",
+        f"{len(rows)} runs: {parts}. chosen: represents its method; stale: the same run "
+        "was made again later with other code.",
     )
     return Sheet("runs", "Every run", _RUNS, tuple(rows), notes)
 
 
 _RUNS = (
     Column("run_id", "run", "the run's folder"),
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     Column("state", "state", "chosen, done, stale, or why there is no result"),
     Column("val_regret", "validation regret", "at the selected epoch", numeric=True),
     Column("test_regret", "test regret", "at the selected epoch", numeric=True, files_only=True),

@@ -10,7 +10,7 @@ from dglbench.report.statistics.seeds import BAND_SEEDS, families
 from dglbench.report.statistics.time_to_regret import Reach
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import without_seed
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, count, text
+from dglbench.report.tables.sheet import METHOD, NOTHING, SETTING, Cell, Column, Sheet, count, text
 from dglbench.words import percent, seconds
 
 __all__ = ["seeds"]
@@ -34,10 +34,10 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
                 missing |= len(runs) < len(units)
                 rows.append(_row(report, units, method, runs, reach))
     notes = [
-        "a data seed draws a different dataset, so the spread holds both: how different the "
-        "datasets are and how differently the method fares on them; a training seed changes only "
-        "initial weights and batches. gain: share of the warm start's regret that training took "
-        "away, mean over seeds.",
+        "each data seed draws a different dataset, so the spread has two causes: the datasets "
+        "differ, and so does the method's success on them. A training seed changes only initial "
+        "weights and batches. gain: by what share training reduced the warm start's regret, mean "
+        "over seeds.",
     ]
     if missing:
         notes.append(
@@ -57,14 +57,14 @@ def seeds(report: Report, reach: Reach | None = None) -> Sheet:
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     Column("seeds", "seeds", "seeds with a result", numeric=True),
     Column("mean", "mean regret", "mean test regret over seeds", numeric=True),
     Column("sd", "sd", "standard deviation over seeds (n − 1)", numeric=True),
     Column("low", "lowest", "lowest test regret", numeric=True),
     Column("high", "highest", "highest test regret", numeric=True),
-    Column("gain", "gain", "share of the warm start's regret taken away", numeric=True),
+    Column("gain", "gain", "reduction of the warm start's regret", numeric=True),
     Column("time", "time (mean)", "training time to the selected epoch", numeric=True),
 )
 

@@ -11,7 +11,17 @@ from dglbench.plugins import find_method, find_task
 from dglbench.report.loading import Report, Run
 from dglbench.report.searches import accounts, search_notes
 from dglbench.report.style.palette import style
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, count, setting_cell, text
+from dglbench.report.tables.sheet import (
+    METHOD,
+    NOTHING,
+    SETTING,
+    Cell,
+    Column,
+    Sheet,
+    count,
+    setting_cell,
+    text,
+)
 
 __all__ = ["GIVEN", "given_or_count", "selected"]
 
@@ -19,8 +29,9 @@ _IN_THE_PAPER = ("two-stage", "spo", "qptl", "dgl-none", "dgl-auto", "dgl-1", "d
 """A task's table of selected options has further methods, with choices of dglbench's own."""
 
 GIVEN = (
-    "given: one configuration was run here, as the command, the sweep's file or the paper named "
-    "it. If a search found it, that was made elsewhere, and what it took is told there."
+    "given: one configuration was run here, as named by the command, the sweep's file or the "
+    "paper. If it came from a search in another folder, that folder's budget shows what the search "
+    "cost."
 )
 
 _NAMED = {"lr": "lr", "alpha": "α", "tau": "τ"}
@@ -54,14 +65,14 @@ def selected(report: Report) -> Sheet:
 
 
 _COLUMNS = (
-    Column("setting", "setting", "task, size and what else tells it apart"),
-    Column("method", "method", "the method"),
+    SETTING,
+    METHOD,
     *(Column(name, title, f"chosen {name}", numeric=True) for name, title in _NAMED.items()),
     *(
         Column(f"paper_{name}", f"paper's {title}", f"{name} in the paper's table", numeric=True)
         for name, title in _NAMED.items()
     ),
-    Column("others", "other options", "options that the paper does not search"),
+    Column("others", "other options", "options that the paper does not tune"),
     Column("epoch", "epoch", "the epoch chosen on validation", numeric=True),
     Column("epochs", "of", "epochs trained", numeric=True),
     Column("configurations", "configurations", "how many were tried in this folder", numeric=True),
@@ -84,7 +95,7 @@ def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell,
 
 
 def given_or_count(configurations: int) -> Cell:
-    """A cell that does not call it a search when nothing was searched here."""
+    """Return the number of configurations, or ``given`` where nothing was searched here."""
     return count(configurations) if configurations > 1 else Cell("given", configurations, "muted")
 
 

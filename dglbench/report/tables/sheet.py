@@ -1,8 +1,8 @@
 """A table of the report before it is rendered: columns, cells, notes.
 
-One `Sheet` feeds the terminal, the page, and Markdown, CSV and LaTeX files, so
-they cannot disagree. A cell carries the text people read and the value that
-files hold and that sorting uses.
+One `Sheet` is printed, shown on the page, and written as Markdown, CSV and LaTeX, so
+these cannot disagree. A cell has the text that people read and the value that is
+written to files and used for sorting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from dglbench.report.loading import Unit
 from dglbench.report.style.titles import title
 
 __all__ = [
+    "METHOD",
     "NOTHING",
+    "SETTING",
     "Cell",
     "Column",
     "Sheet",
@@ -90,6 +92,8 @@ class Sheet:
 
 
 NOTHING = Cell("—", None, "muted")
+SETTING = Column("setting", "setting", "task, size and what else distinguishes it")
+METHOD = Column("method", "method", "the method")
 
 
 def text(value: object, tone: Tone = "") -> Cell:

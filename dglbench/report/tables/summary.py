@@ -21,7 +21,7 @@ from dglbench.report.statistics.standings import Standing, standings
 from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural, title, without_seed
-from dglbench.report.tables.sheet import NOTHING, Cell, Column, Sheet, mark_best
+from dglbench.report.tables.sheet import METHOD, NOTHING, Cell, Column, Sheet, mark_best
 from dglbench.statistics import Numbers
 from dglbench.words import percent, ratio, seconds
 
@@ -54,7 +54,7 @@ def summary(
     *,
     seeds_apart: bool = True,
 ) -> Sheet:
-    """Lay out one row a method and one column a setting, in blocks of one quantity each.
+    """Lay out one row per method and one column per setting, one block per quantity.
 
     Unless ``seeds_apart``, the seeds of a setting share a column.
     """
@@ -165,7 +165,7 @@ def _share(size: int, of: int) -> str:
 
 
 def _column(measure: _Measure, values: Numbers, ranks: Numbers) -> list[Cell]:
-    """Return the cells of one setting, a method each, from (seeds, methods)."""
+    """Return the cells of one setting, one per method, from (seeds, methods)."""
     seeds = len(values)
     found = []
     for own, places in zip(values.T, ranks.T, strict=True):
@@ -202,7 +202,7 @@ def _leads(report: Report, reach: Reach, units: Sequence[Unit], baseline: str) -
 def _columns(groups: Sequence[Sequence[Unit]]) -> tuple[Column, ...]:
     return (
         Column("measure", "measure", "what the block shows"),
-        Column("method", "method", "the method"),
+        METHOD,
         Column("mean_rank", "mean rank", "1 is best; over settings that all ran in", numeric=True),
         Column("mean", "geometric mean", "over the settings with a value", numeric=True),
         *(_heading(group) for group in groups),
@@ -217,9 +217,9 @@ def _heading(group: Sequence[Unit]) -> Column:
 
 
 _OVER_SEEDS = (
-    "settings that were run with several seeds show their mean (of times and ratios the geometric "
-    "one) and, in brackets, the mean rank and how many seeds have a value where some have none; "
-    "the CSV has every seed."
+    "a setting with several seeds shows their mean (for times and ratios the geometric mean) and, "
+    "in brackets, the mean rank, and how many seeds have a value if some have none; the CSV has "
+    "every seed."
 )
 
 
@@ -245,5 +245,8 @@ def _notes(
         )
     unranked = [title(unit) for unit in units if not report.comparability(unit).comparable]
     if unranked:
-        notes.append(f"seconds made under different conditions, left out: {', '.join(unranked)}.")
+        notes.append(
+            "left out, because their times were measured under different conditions: "
+            f"{', '.join(unranked)}."
+        )
     return tuple(notes)

@@ -44,7 +44,7 @@ for (const blocks of document.querySelectorAll(".blocks")) {
 for (const box of document.querySelectorAll("input[data-search]")) {
   const table = document.getElementById(box.dataset.search);
   const rows = [...table.tBodies[0].rows];
-  const told = document.getElementById(`${box.dataset.search}-found`);
+  const count = document.getElementById(`${box.dataset.search}-found`);
   box.addEventListener("input", () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     let kept = 0;
@@ -53,7 +53,7 @@ for (const box of document.querySelectorAll("input[data-search]")) {
       row.hidden = !words.every((word) => text.includes(word));
       kept += !row.hidden;
     }
-    told.textContent = `${kept} of ${rows.length} runs`;
+    count.textContent = `${kept} of ${rows.length} runs`;
   });
 }
 
