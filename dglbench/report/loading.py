@@ -43,8 +43,8 @@ import polars as pl
 
 from dglbench.errors import NewerFormatError, ReportError, RunError
 from dglbench.report.folders import find_runs
+from dglbench.report.method_names import method_order
 from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
-from dglbench.report.style.palette import method_order
 from dglbench.runs.record import RunRecord
 from dglbench.runs.selection import ranked
 from dglbench.runs.store import damage, read_record

@@ -122,7 +122,7 @@ def test_train_gives_back_threads_and_generator():
     state = torch.get_rng_state()
     try:
         settings = {"n": 6, "train": 8, "val": 6, "test": 6}
-        trained = dglbench.train("matching", "spo", settings=settings, epochs=1)
+        trained = dglbench.train("matching", "spo", set=settings, epochs=1)
         assert torch.get_num_threads() == 2
         assert torch.equal(torch.get_rng_state(), state)
         assert not trained.predictor().training

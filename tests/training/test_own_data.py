@@ -102,7 +102,7 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
         (("sweep", "--data", "FILE", "--seeds", "1", "--plan"), "write --train-seeds"),
         (("sweep", "--data", "nothing.parquet", "--plan"), "there is no dataset file"),
         (("sweep", "--data", "mine.npz", "--plan"), "arrays with dglbench import mine.npz."),
-        (("train", "--data", "."), "is no dataset file; make one of your arrays with dglbench"),
+        (("train", "--data", "."), "is not a dataset file; make one of your arrays with dglbench"),
         (("sweep", "--data", "FILE", "--set", "yours.predictor=mlp", "--plan"), "'yours', which"),
         (("sweep", "--data", "FILE", "--train-seeds", "-1", "--plan"), "train_seeds must be"),
         (

@@ -24,6 +24,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dglbench.plugins import AFTER
+from dglbench.report.method_names import (
+    family,
+    is_dgl,
+    method_order,
+    refresh_period,
+    variant_period,
+)
 
 __all__ = [
     "PHASE_COLOURS",
@@ -95,9 +102,6 @@ _PLACES = {"dbb": 0.0, "pfyl": 0.33, "nce": 0.67, "pg": 1.0}
 """Where built-in variants stand in their family's shades: as far apart as these allow."""
 _DARKEST_PERIOD = 0.25
 """Where a renewal at every epoch stands: darker is near to black, which is two-stage's."""
-_ORDER = ("two-stage", "spo", "qptl", "dgl", "rdgl")
-"""Families in the order of legends and tables; others follow by name."""
-
 PHASE_COLOURS = {
     "predict": "#DADADA",
     "backward": "#A9A9A9",
@@ -140,11 +144,6 @@ def style(method: str) -> Style:
     return Style(method, colour, _pick(shapes, method + "·"))
 
 
-def family(method: str) -> str:
-    """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``."""
-    return method if method == "two-stage" else method.partition("-")[0]
-
-
 def on_dark(colour: str) -> str:
     """Return the colour as it is shown on a dark page: as light as it takes to stand out.
 
@@ -161,42 +160,11 @@ def on_dark(colour: str) -> str:
     return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
 
 
-def is_dgl(method: str) -> bool:
-    """Say whether a method is one of the Dual-Guided Loss family."""
-    return method == "dgl-auto" or refresh_period(method) is not None
-
-
-def refresh_period(method: str) -> float | None:
-    """Return U of ``dgl-U``, infinity for ``dgl-none``, None where there is no fixed period."""
-    kin, _, variant = method.partition("-")
-    return _period(variant) if kin == "dgl" else None
-
-
-def method_order(method: str) -> tuple[float, float, str]:
-    """Sort baselines first, then DGL from no refresh to every epoch, then others by name.
-
-    Families stay together, each led by the method that bears its name.
-    """
-    if AFTER in method:  # right behind the method itself
-        return (*method_order(method.partition(AFTER)[0])[:2], method)
-    kin = family(method)
-    if kin not in _ORDER:
-        return len(_ORDER), 0.0, method
-    period = _period(method.partition("-")[2])
-    return _ORDER.index(kin), 0.0 if method == kin else 1.0 if period is None else -period, method
-
-
-def _period(variant: str) -> float | None:
-    if variant == "none":
-        return math.inf
-    return float(variant) if variant.isdecimal() and int(variant) > 0 else None
-
-
 def _place(variant: str) -> float:
     """Return where in its family's shades a variant stands, from dark to light."""
     if variant in _PLACES:
         return _PLACES[variant]
-    period = _period(variant)
+    period = variant_period(variant)
     if period is not None:
         return _DARKEST_PERIOD + (1 - _DARKEST_PERIOD) * min(math.log10(period) / 2, 1.0)
     if variant == "auto":
