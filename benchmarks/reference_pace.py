@@ -26,7 +26,7 @@ REFERENCE = ROOT / "results" / "reference"
 
 def table(reference: Path) -> str:
     """Return the table as TOML."""
-    found: dict[tuple[str, int, int, str], dict[str, list[float]]] = defaultdict(
+    found: dict[tuple[str, int, int, int, str], dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
     holders = sorted([*reference.glob("*/runs"), *reference.glob("*/timed/*")])
@@ -36,19 +36,20 @@ def table(reference: Path) -> str:
         if record.state != "done" or record.summary is None:
             continue
         instances = settings["train"] + settings["val"] + settings["test"]
-        key = (identity.task, settings["n"], instances, identity.solver)
+        size = record.summary.groups * record.summary.options
+        key = (identity.task, settings["n"], size, instances, identity.solver)
         per_epoch = record.status.wall_s / max(record.summary.epochs_run, 1)
         found[key][identity.method].append(per_epoch)
     document = tomlkit.document()
     document.add(tomlkit.comment("Written by benchmarks/reference_pace.py; wall seconds an epoch."))
     entries = tomlkit.aot()
-    for (task, n, instances, solver), methods in sorted(found.items()):
+    for (task, n, size, instances, solver), methods in sorted(found.items()):
         seconds = {
             method: float(f"{statistics.median(methods[method]):.3g}")
             for method in sorted(methods, key=method_order)
         }
         entry = tomlkit.table()
-        setting = {"task": task, "n": n, "instances": instances, "solver": solver}
+        setting = {"task": task, "n": n, "size": size, "instances": instances, "solver": solver}
         entry.update({**setting, "seconds": seconds})
         entries.append(entry)
     document.add("pace", entries)

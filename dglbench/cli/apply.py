@@ -19,12 +19,14 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = (
     "dglbench apply results/RUN --data new.npz",
-    "dglbench apply results/RUN --data new.parquet --out plan.csv",
+    "dglbench apply mine --data new.npz --out plan.csv   # the best run of a sweep",
 )
 
 
 def run(
-    trained: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    trained: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a sweep.")
+    ],
     data: Annotated[
         Path,
         typer.Option(
@@ -56,6 +58,7 @@ def run(
 ) -> None:
     """Predict with a run's selected weights, decide exactly, and write both.
 
+    Of a sweep's folder, the run with the lowest validation regret is taken.
     One row for each instance, group and option: the predicted value, and whether it is chosen.
     """
     from dglbench.plugin_files import load_plugins
@@ -78,7 +81,7 @@ def run(
     if json:
         console.print_json(
             {
-                "run": str(trained),
+                "run": str(predictor.folder),
                 "instances": len(decisions),
                 "rows": rows,
                 "predicted_value_mean": worth,
@@ -86,6 +89,12 @@ def run(
             }
         )
     else:
+        if predictor.folder != trained:
+            console.out.print(
+                f"taking {predictor.folder.name}: the lowest validation regret in {trained}",
+                highlight=False,
+                markup=False,
+            )
         console.out.print(
             f"{len(decisions):,} instances decided; predicted value {worth:.6g} on average; "
             f"{rows:,} rows in {out}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,15 @@ from dglbench.methods.pyepo.border import TESTED
 from dglbench.runs.provenance import extras, libraries
 from dglbench.runs.record import Environment, Identity, RunRecord
 
-__all__ = ["Comparability", "Conditions", "Run", "Unit", "Unreadable", "label_units"]
+__all__ = [
+    "Comparability",
+    "Conditions",
+    "Run",
+    "Unit",
+    "Unreadable",
+    "label_units",
+    "one_seed_each",
+]
 
 
 class Unreadable(NamedTuple):
@@ -298,6 +306,17 @@ def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
                 train_seed=identity.train_seed,
             )
     return units
+
+
+def one_seed_each(units: Sequence[Unit]) -> list[Unit]:
+    """Keep one of the units that differ by their seed alone: the folder's commonest seed."""
+    counts = {seed: sum(unit.seed == seed for unit in units) for seed in {u.seed for u in units}}
+    kept: dict[str, Unit] = {}
+    for unit in units:
+        best = kept.setdefault(unit.family, unit)
+        if (-counts[unit.seed], unit.seed) < (-counts[best.seed], best.seed):
+            kept[unit.family] = unit
+    return [unit for unit in units if kept[unit.family] is unit]
 
 
 def _facts(identity: Identity) -> dict[str, Any]:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,15 +24,16 @@ from dglbench.data.loading import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
 from dglbench.problem import Array, Problem
-from dglbench.runs.record import Identity, RunRecord
-from dglbench.runs.store import WEIGHTS, damage, read_record
+from dglbench.runs.record import Identity, RunRecord, digest
+from dglbench.runs.selection import best_record
+from dglbench.runs.store import WEIGHTS, damage, is_run, read_record, run_folders
 from dglbench.solvers import evaluation_solver
 from dglbench.task import Dataset, Task, TaskSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["TrainedPredictor", "load_predictor"]
+__all__ = ["TrainedPredictor", "best_run", "load_predictor"]
 
 _PLACES = ("data", ".")
 """Folders searched for a run's dataset file, from here and from the results; content decides."""
@@ -46,6 +48,8 @@ class TrainedPredictor:
     dataset: Dataset = field(repr=False)
     """What the run was trained on."""
     network: nn.Module
+    folder: Path
+    """The run's folder; of several runs, the one that validation chose."""
 
     def predict(self, features: npt.ArrayLike) -> Array:
         """Predict in the labels' shape and unit, from features of the training shape."""
@@ -89,13 +93,14 @@ class TrainedPredictor:
 
 
 def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredictor:
-    """Load a run's selected weights.
+    """Load the selected weights of a run, or of the best run of a sweep's folder.
 
     ``dataset`` is the file it was trained on. Data of bundled tasks are generated again, and a
     file in ``data/`` is found by its content.
     """
     import torch
 
+    folder = folder if is_run(folder) else best_run(folder)
     record = _finished(folder)
     identity = record.identity
     task = find_task(identity.task)
@@ -108,7 +113,34 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
             f"the weights of {folder} do not fit the predictor of task {identity.task} as it is "
             "now; train the run again with dglbench train --like."
         ) from error
-    return TrainedPredictor(identity, task, trained_on, network.eval())
+    return TrainedPredictor(identity, task, trained_on, network.eval(), folder)
+
+
+def best_run(folder: Path) -> Path:
+    """Return the run of a folder with the lowest validation regret, all being of the same data."""
+    records: dict[str, RunRecord] = {}
+    for each in run_folders(folder):
+        with contextlib.suppress(RunError):  # another run of the folder may be whole
+            records[each.name] = read_record(each)
+    data = {
+        (record.identity.task, digest(record.identity.settings), record.identity.seed,
+         record.identity.data_digest): f"{record.identity.setting}, seed {record.identity.seed}"
+        for record in records.values()
+    }  # fmt: skip
+    if len(data) > 1:
+        names = sorted(set(data.values()))
+        few = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        raise RunError(
+            f"{folder} holds runs on different data ({few}), and regrets of different data do not "
+            "compare; give the folder of one run."
+        )
+    best = best_record(records.values())
+    if best is None:
+        raise RunError(
+            f"{folder} holds no finished run; give the folder of a run, such as "
+            "results/mine-s0-dgl-1-0123456789ab, or of a sweep."
+        )
+    return folder / best.run_id
 
 
 def _finished(folder: Path) -> RunRecord:

@@ -6,11 +6,11 @@ import pytest
 
 from dglbench.errors import ReportError
 from dglbench.report.figures.ranks import _ticks
-from dglbench.report.statistics.seed_band import held
 from dglbench.report.style.curve_marks import Axis, panel_marks
 from dglbench.report.style.curve_panels import _panel_height
 from dglbench.report.style.curve_panels import _ticks as _curve_ticks
 from dglbench.report.style.layout import Layout, parse_width
+from dglbench.report.style.seed_band import held
 from dglbench.report.style.theme import lines, percent, seconds
 
 

@@ -13,7 +13,8 @@ from record_files import change_record, flip_bit, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.statistics.curves import curves, one_seed_each, time_to
+from dglbench.report.model import one_seed_each
+from dglbench.report.statistics.curves import curves, time_to
 from dglbench.report.tables import build
 from dglbench.runs.record import FORMAT_VERSION
 

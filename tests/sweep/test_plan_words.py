@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dglbench.data.importing import import_arrays
 from dglbench.errors import OptionError
 from dglbench.options import spell_out_ranges
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
+from dglbench.streams import stream
 from dglbench.sweep.plan.reference_pace import reference_seconds
 from dglbench.sweep.request.specs import single_run
 
@@ -98,3 +101,15 @@ def test_a_sweep_tells_it_once(cli, monkeypatch):
 def test_identity_does_not_know_how_a_name_was_written():
     tidy, loud = spec(method="dgl-5"), spec("MATCHING-50", method="DGL-05")
     assert dataclasses.asdict(tidy.identity) == dataclasses.asdict(loud.identity)
+
+
+def test_own_data_are_estimated_from_tasks_of_their_size():
+    draws = stream(3, "plan of own data")
+    arrays = {"features": draws.normal(size=(30, 5, 4)), "labels": draws.normal(size=(30, 5, 3))}
+    dataset = import_arrays({**arrays, "A": np.eye(3), "b": [2.0, 2.0, 2.0]})
+    own = single_run(dataset, "spo", epochs=40, solver="batched")
+    once = reference_seconds(own, dataset)
+    assert 0 < once < 60
+    longer = single_run(dataset, "spo", epochs=80, solver="batched")
+    assert reference_seconds(longer, dataset) == pytest.approx(2 * once)
+    assert reference_seconds(own) is None, "without the data their size is not known"

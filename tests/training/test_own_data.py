@@ -12,6 +12,7 @@ from dglbench.data.imported import Own
 from dglbench.data.importing import import_arrays
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
+from dglbench.runs.store import read_record, run_folders
 from dglbench.streams import stream
 from dglbench.training.apply import load_predictor
 from dglbench.training.warm_start import fresh_predictor
@@ -102,7 +103,10 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
         (("sweep", "--data", "FILE", "--seeds", "1", "--plan"), "write --train-seeds"),
         (("sweep", "--data", "nothing.parquet", "--plan"), "there is no dataset file"),
         (("sweep", "--data", "mine.npz", "--plan"), "arrays with dglbench import mine.npz."),
-        (("train", "--data", "."), "is not a dataset file; make one of your arrays with dglbench"),
+        (
+            ("train", "--data", "."),
+            "is not a dataset file; make one from your arrays with dglbench",
+        ),
         (("sweep", "--data", "FILE", "--set", "yours.predictor=mlp", "--plan"), "'yours', which"),
         (("sweep", "--data", "FILE", "--train-seeds", "-1", "--plan"), "train_seeds must be"),
         (
@@ -249,6 +253,23 @@ def test_a_bundled_task_s_run_is_applied_without_its_file(cli, tmp_path):
     chosen = plan["chosen"].to_numpy().reshape(dataset.labels.shape)
     worth = (dataset.labels * chosen).sum(axis=(1, 2))
     assert np.allclose(worth[achieved["instance"].to_numpy()], achieved["achieved_value"])
-    refused = cli("apply", "results", "--data", "new.parquet", "--out", "x.csv")
+    refused = cli("apply", "data", "--data", "new.parquet", "--out", "x.csv")
     assert refused.code == 2
-    assert "holds no run" in refused.err
+    assert "holds no finished run" in refused.err
+
+
+def test_the_best_run_of_a_sweep_is_applied(cli, own_file, tmp_path):
+    words = ("sweep", "--data", own_file(per="group"), "--methods", "two-stage,dgl-none")
+    assert cli(*words, "--epochs", "2", "--out", "mine").code == 0
+    records = [read_record(folder) for folder in run_folders(tmp_path / "mine")]
+    best = min(records, key=lambda record: record.selected.val.relative_regret)
+    np.savez(tmp_path / "new.npz", features=stream(5, "new").normal(size=(3, 4, 7)))
+    applied = cli("apply", "mine", "--data", "new.npz", "--out", "plan.csv")
+    assert applied.code == 0, applied.err
+    assert f"taking {best.run_id}" in applied.out
+    other = ("sweep", "--tasks", "matching-6", "--methods", "two-stage", "--set", "train=20")
+    few = ("--set", "val=10", "--set", "test=10", "--epochs", "1", "--seeds", "3")
+    assert cli(*other, *few, "--out", "mine").code == 0
+    refused = cli("apply", "mine", "--data", "new.npz", "--out", "x.csv")
+    assert refused.code == 2
+    assert "holds runs on different data" in refused.err

@@ -8,7 +8,7 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.report.loading import Report
-from dglbench.report.statistics.curves import one_seed_each
+from dglbench.report.model import one_seed_each
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import (
     COLUMN_IN,

@@ -10,7 +10,7 @@ import polars as pl
 
 from dglbench.clock import PHASES
 from dglbench.report.loading import Report
-from dglbench.report.statistics.curves import one_seed_each
+from dglbench.report.model import one_seed_each
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.palette import PHASE_COLOURS, method_order, style

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.loading import Report, Run
-from dglbench.report.statistics.curves import curves, one_seed_each, with_reference
+from dglbench.report.model import one_seed_each
+from dglbench.report.statistics.curves import curves, with_reference
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.seeds import BAND_SEEDS, SharedSeeds, families, shared_seeds
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded

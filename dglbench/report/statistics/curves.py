@@ -7,14 +7,14 @@ function and may step up; the raw test regret is kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import polars as pl
 
 from dglbench.report.loading import Report, Run, Unit
 from dglbench.runs.selection import improving
 
-__all__ = ["curves", "one_seed_each", "reference_regret", "time_to", "with_reference"]
+__all__ = ["curves", "reference_regret", "time_to", "with_reference"]
 
 
 def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
@@ -87,14 +87,3 @@ def with_reference(report: Report, units: Iterable[Unit], frame: pl.DataFrame) -
         schema={"setting": pl.String, "warm_start_regret": pl.Float64},
     )
     return frame.join(warm, on="setting", how="left", maintain_order="left")
-
-
-def one_seed_each(units: Sequence[Unit]) -> list[Unit]:
-    """Keep one of the units that differ by their seed alone: the folder's commonest seed."""
-    counts = {seed: sum(unit.seed == seed for unit in units) for seed in {u.seed for u in units}}
-    kept: dict[str, Unit] = {}
-    for unit in units:
-        best = kept.setdefault(unit.family, unit)
-        if (-counts[unit.seed], unit.seed) < (-counts[best.seed], best.seed):
-            kept[unit.family] = unit
-    return [unit for unit in units if kept[unit.family] is unit]

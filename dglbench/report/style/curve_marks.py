@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from dglbench.report.statistics.seed_band import mean_and_range
 from dglbench.report.style.palette import method_order
+from dglbench.report.style.seed_band import mean_and_range
 
 __all__ = ["BEST", "HELD", "RAW", "WARM", "Axis", "above", "limits", "panel_marks"]
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report, Unit
-from dglbench.report.statistics.curves import one_seed_each
+from dglbench.report.model import one_seed_each
 from dglbench.report.style.layout import COLUMN_IN
 from dglbench.report.style.palette import Style, method_order, style
 from dglbench.report.style.titles import title

@@ -114,7 +114,12 @@ class Plan:
     def _estimate(self, spec: RunSpec) -> tuple[float | None, bool]:
         """Estimate a run's seconds, and say whether the reference runs had to answer."""
         here = self.survey.seconds(spec)
-        return (here, False) if here is not None else (reference_seconds(spec), True)
+        if here is not None:
+            return here, False
+        known = reference_seconds(spec)
+        if known is None:
+            known = reference_seconds(spec, load_dataset(spec.data, spec.data_digest))
+        return known, True
 
     def remarks(self) -> list[str]:
         """Collect what the tasks want a reader to know of their data, each once."""

@@ -3,17 +3,20 @@
 ``reference_pace.toml`` holds wall seconds an epoch (evaluation included) by setting, solver family
 and method, on one thread; ``benchmarks/reference_pace.py`` writes it from ``results/reference``.
 Other sizes are scaled from the nearest one by the number of instances and their size, and a family
-without runs takes another's, so the estimate is rough and says the order of magnitude.
+without runs takes another's. Own data and tasks of plugins take the runs of whichever task is
+nearest in size. So the estimate is rough and says the order of magnitude.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from dglbench.task import Dataset
 from dglbench.training.spec import RunSpec
 
 __all__ = ["FILE", "reference_seconds"]
@@ -21,25 +24,32 @@ __all__ = ["FILE", "reference_seconds"]
 FILE = "reference_pace.toml"
 
 
-def reference_seconds(spec: RunSpec) -> float | None:
-    """Estimate a run's wall seconds, None for a task or method without reference runs."""
-    settings = spec.data.settings
+def reference_seconds(spec: RunSpec, dataset: Dataset | None = None) -> float | None:
+    """Estimate a run's wall seconds, None for a method without reference runs.
+
+    A task without reference runs needs its dataset, whose size is compared with other tasks'.
+    """
     known = [
         (entry, per_epoch)
         for entry in _table()
-        if entry["task"] == spec.data.task
-        and (per_epoch := _of_method(entry["seconds"], spec.method)) is not None
+        if (per_epoch := _of_method(entry["seconds"], spec.method)) is not None
     ]
-    if not known:
+    own = [pair for pair in known if pair[0]["task"] == spec.data.task]
+    if own:
+        settings = spec.data.settings
+        instances = settings.train + settings.val + settings.test
+        known, size, measure = own, settings.n, "n"
+    elif known and dataset is not None:
+        instances, size, measure = len(dataset.labels), dataset.problem.size, "size"
+    else:
         return None
 
-    def unlike(pair: tuple[dict[str, Any], float]) -> tuple[bool, int]:
-        return pair[0]["solver"] != spec.solver, abs(pair[0]["n"] - settings.n)
+    def unlike(pair: tuple[dict[str, Any], float]) -> tuple[bool, float]:
+        return pair[0]["solver"] != spec.solver, abs(math.log(pair[0][measure] / size))
 
     nearest, per_epoch = min(known, key=unlike)
-    instances = settings.train + settings.val + settings.test
-    size = settings.n / nearest["n"]
-    return float(per_epoch * spec.protocol.epochs * size * instances / nearest["instances"])
+    scale = size / nearest[measure] * instances / nearest["instances"]
+    return float(per_epoch * spec.protocol.epochs * scale)
 
 
 def _of_method(seconds: Mapping[str, float], method: str) -> float | None:
