@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -64,26 +63,6 @@ def test_light_commands_import_nothing_heavy(words):
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == "0 []"
-
-
-def cpu_seconds(*words):
-    child = subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0
-    return usage.ru_utime + usage.ru_stime
-
-
-@pytest.mark.parametrize("verb", ["--help", "list"])
-def test_light_commands_take_little_cpu(verb):
-    # 0.4 s where importing numpy alone takes 0.1 s; neighbours on the same cores slow both.
-    def fits():
-        slower = max(1.0, cpu_seconds("-c", "import dglbench.cli, numpy.random") / 0.2)
-        return cpu_seconds("-m", "dglbench", verb) < 0.4 * slower
-
-    assert any(fits() for _ in range(8))
 
 
 @pytest.mark.parametrize(
