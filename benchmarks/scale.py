@@ -34,10 +34,10 @@ def measure(method: str, n: int, arguments: argparse.Namespace) -> float | None:
     spec = single_run(
         "matching",
         method,
+        options={} if method == "two-stage" else {"start": "fresh"},
         settings={"n": n, "locations": arguments.locations, "train": 32, "val": 4, "test": 4},
         solver="batched",
         epochs=arguments.epochs,
-        warm_start=False,
     )
     data = load_data(spec.data, spec.data_digest)
     output = run_to_memory(spec, data, time_limit=arguments.time_limit)

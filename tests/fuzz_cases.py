@@ -164,7 +164,7 @@ def _keep_small(rng: np.random.Generator, verb: str, words: list[str]) -> tuple[
         small = ("--tasks", "matching-3", "--methods", "two-stage,dgl-1", "--jobs", "1")
         return (*TINY, *small, "--epochs", "1", "--seeds", "1", "--time-limit", "2")
     if verb == "train":
-        return (*TINY, "--n", "3", "--epochs", "1", "--no-warm-start", "--time-limit", "2")
+        return (*TINY, "--n", "3", "--epochs", "1", "--warm-start-epochs", "1", "--time-limit", "2")
     return tiny if verb == "generate" else ()
 
 
@@ -210,7 +210,17 @@ def _damaged_run(rng: np.random.Generator) -> Case:
             ("report", run, "--table", "runs"),
             ("report", folder, "--table", "all", "--json"),
             ("report", folder, "--claims"),
-            ("train", "--like", run, "--time-limit", "2", "--epochs", "1", "--no-warm-start"),
+            (
+                "train",
+                "--like",
+                run,
+                "--time-limit",
+                "2",
+                "--epochs",
+                "1",
+                "--warm-start-epochs",
+                "1",
+            ),
             ("sweep", "--config", "sweep.toml", "--out", folder, "--plan"),
         ),
     )
@@ -228,7 +238,7 @@ def _damaged_run(rng: np.random.Generator) -> Case:
 
 
 def _damaged_dataset(rng: np.random.Generator) -> Case:
-    tail = ("--epochs", "1", "--no-warm-start", "--time-limit", "2", "--solver", "batched")
+    tail = ("--epochs", "1", "--warm-start-epochs", "1", "--time-limit", "2", "--solver", "batched")
     words = pick(
         rng,
         (

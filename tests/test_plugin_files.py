@@ -163,7 +163,7 @@ def test_errors_name_the_task_at_fault(cli, task_file, verb, name, spoiled, sent
     task = f"{name}-{verb}"
     plugin = task_file(task, **spoiled)
     words = {
-        "train": ("train", task, "--no-warm-start"),
+        "train": ("train", task, "--option", "start=fresh"),
         "sweep": ("sweep", "--tasks", task, "--methods", "dgl-1", "--plan"),
     }[verb]
     outcome = cli(*words, "--plugin", plugin)

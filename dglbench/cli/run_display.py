@@ -131,7 +131,7 @@ def _outcome_rows(summary: Summary | None) -> list[list[Any]]:
 def _caption(summary: Summary | None) -> str:
     warm = summary.warm_start if summary else None
     if warm is None:
-        return "start: no warm start"
+        return "start: random initial weights"
     return f"start: the two-stage warm start ({warm.epochs} epochs, {warm.seconds:.2f} s, apart)"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Gt
 from typing_extensions import Doc
@@ -31,9 +31,14 @@ if TYPE_CHECKING:
     from dglbench.layers import MeteredLayer
     from dglbench.solvers.metered import EvaluationSolver, MeteredSolver
 
-__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Training"]
+__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Start", "Training"]
 
 LearningRate = Annotated[float, Gt(0), Doc("learning rate of Adam")]
+Start = Annotated[
+    Literal["warm", "fresh"],
+    Doc("begin at the shared MSE-trained predictor, or at random initial weights"),
+]
+"""The option ``start`` of every decision-focused method."""
 
 
 def _draws_of_seed_0(name: str) -> np.random.Generator:
@@ -105,9 +110,10 @@ class Method(ABC):
     group: ClassVar[str] = "further methods"
     """Under which heading ``dglbench list --methods`` shows it."""
     Options: ClassVar[type[Any]]
-    """A frozen dataclass with at least ``lr``."""
+    """A frozen dataclass with at least ``lr``; with ``start``, if the method does not itself train
+    for accuracy."""
     warm_starts: ClassVar[bool] = True
-    """Whether runs begin at the shared MSE-trained predictor."""
+    """Whether runs begin at the shared MSE-trained predictor, where no option ``start`` decides."""
     layers: ClassVar[tuple[str, ...]] = ()
     """The layers it uses, by name; their code is part of a run's identity."""
     dual_rule: ClassVar[str | None] = None
@@ -120,6 +126,12 @@ class Method(ABC):
         Asked by ``--plan`` and before a run is written.
         """
         return None
+
+    @classmethod
+    def starts_warm(cls, options: Any) -> bool:
+        """Say whether a run with these options begins at the shared MSE-trained predictor."""
+        start = getattr(options, "start", None)
+        return cls.warm_starts if start is None else start == "warm"
 
     def __init__(self, options: Any) -> None:
         self.options = options

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Snapshot, Training
+from dglbench.methods.base import LearningRate, Method, Snapshot, Start, Training
 from dglbench.methods.diagnostics import bound_rows
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class DglOptions:
     """Options that all variants share."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.1
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     form: Annotated[

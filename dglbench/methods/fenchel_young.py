@@ -9,7 +9,7 @@ from annotated_types import Gt
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +25,7 @@ class FenchelYoungOptions:
     """Options of `FenchelYoungMethod`."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("strength of the entropy, in scaled label units")] = 0.1
 
 

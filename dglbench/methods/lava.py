@@ -10,7 +10,7 @@ from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
 from dglbench.losses.limits import too_large
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import LearningRate, Method, Start, Training
 from dglbench.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class LavaOptions:
     """Options of `Lava`."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     margin: Annotated[
         float, Ge(0), Doc("lead that the best decision should have, in scaled label units")
     ] = 0.1

@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +25,7 @@ class QptlOptions:
     """Options of `Qptl`."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     mu: Annotated[float, Gt(0), Doc("quadratic regularisation, in scaled label units")] = 1.0
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
-from dglbench.methods.base import LearningRate
+from dglbench.methods.base import LearningRate, Start
 from dglbench.methods.dgl import DglAuto, DglEvery, DglNone, _DualGuided
 
 __all__ = [
@@ -36,6 +36,7 @@ class RdglOptions:
     """Options that all variants share."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.1
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
 

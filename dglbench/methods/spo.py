@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -21,6 +21,7 @@ class SpoOptions:
     """Options of `SpoPlus`."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     oracle: Annotated[
         Literal["relax", "decide"], Doc("solve the LP relaxation, or the integer problem")
     ] = "relax"

@@ -31,7 +31,6 @@ class Protocol:
     dtype: Annotated[
         Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
     ] = "float64"
-    warm_start: Annotated[bool, Doc("start from the shared MSE-trained predictor")] = True
     warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
     warm_start_epochs: Annotated[
         int | None, Ge(1), Doc("most epochs of the warm start; by default 500, fewer if long")

@@ -77,7 +77,7 @@ class Driver:
         self._units = self.plan.searches()
         self._all = [search for unit in self._units for search in unit]
         self._warm: dict[str, WarmStart | BaseException] = {}
-        self._warm_names: dict[int, str] = {}
+        self._warm_names: dict[tuple[Any, ...], str] = {}
         self._active: dict[str, GroupSearch | None] = {}  # None for a warm start
         self._not_before: dict[str, float] = {}
         self._waiting = self._elsewhere = False
@@ -141,17 +141,17 @@ class Driver:
         return None
 
     def _next_of(self, search: GroupSearch) -> Job | None:
-        warm: WarmStart | BaseException | None = None
-        first = next(iter(search.pending.values()))
-        if first.protocol.warm_start:
-            name = self._warm_name(search, first)
-            warm = self._warm.get(name) or warm_start.load(name, self.plan.out)
-            if warm is None:
-                return self._warm_start_job(name, first)
-            self._warm[name] = warm
+        lacking: set[str] = set()  # warm starts that are being made, here or elsewhere
         for run_id, spec in list(search.pending.items()):
             if time.time() < self._not_before.get(run_id, 0):
                 self._elsewhere = True
+                continue
+            warm = self._warm_start(spec) if spec.starts_warm else None
+            if isinstance(warm, str):
+                job = None if warm in lacking else self._warm_start_job(warm, spec)
+                if job is not None:
+                    return job
+                lacking.add(warm)
             elif isinstance(warm, BaseException):
                 why = f"its warm start failed: {warm}"
                 self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
@@ -162,6 +162,15 @@ class Driver:
                 folder = self.plan.out.absolute()
                 return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit, folder=folder)
         return None
+
+    def _warm_start(self, spec: RunSpec) -> WarmStart | BaseException | str:
+        """Return a run's warm start, what kept it from being made, or the name to make it by."""
+        name = self._warm_name(spec)
+        warm = self._warm.get(name) or warm_start.load(name, self.plan.out)
+        if warm is None:
+            return name
+        self._warm[name] = warm
+        return warm
 
     def _lock(self, search: GroupSearch, run_id: str) -> bool:
         """Say whether the run is ours to make: not locked elsewhere and not made meanwhile."""
@@ -187,13 +196,14 @@ class Driver:
         self._active[key] = None
         return Job(key=key, spec=spec, is_warm_start=True)
 
-    def _warm_name(self, search: GroupSearch, spec: RunSpec) -> str:
-        if id(search) not in self._warm_names:
+    def _warm_name(self, spec: RunSpec) -> str:
+        key = (spec.data, spec.protocol, spec.train_seed)
+        if key not in self._warm_names:
             task = find_task(spec.data.task)
-            self._warm_names[id(search)] = warm_start_id(
+            self._warm_names[key] = warm_start_id(
                 task, spec.data, spec.protocol, spec.data_digest, spec.train_seed
             )
-        return self._warm_names[id(search)]
+        return self._warm_names[key]
 
     def _hear(self, key: str, news: News) -> None:
         """Pass on how far a run is."""

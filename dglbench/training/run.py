@@ -63,7 +63,7 @@ def run_to_memory(
     """
     memory.keep_freed()
     warm_start = None
-    if spec.protocol.warm_start:
+    if spec.starts_warm:
         task, digest = find_task(spec.data.task), spec.data_digest
         warm_start = load_or_train(
             task, loaded.dataset, spec.protocol, warm_starts, digest, spec.train_seed

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from dglbench import options
+from dglbench.plugins import find_method
 from dglbench.runs.protocol import Protocol
 from dglbench.runs.record import Identity
 from dglbench.task import TaskSpec
@@ -53,6 +54,12 @@ class RunSpec:
             train_seed=self.train_seed,
             lead_in=None if self.lead_in is None else self.lead_in.document(),
         )
+
+    @property
+    def starts_warm(self) -> bool:
+        """Whether training begins at the shared MSE-trained predictor."""
+        first = self if self.lead_in is None else self.lead_in
+        return find_method(first.method).cls.starts_warm(first.options)
 
     @property
     def setting(self) -> str:

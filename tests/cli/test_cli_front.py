@@ -136,11 +136,6 @@ def test_so_is_a_place_for_a_file(words, flag, cli, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_the_default_of_a_pair_of_flags_is_shown(cli):
-    told = cli("train", "--help").out.replace("│", " ")
-    assert "[default: warm-start, or the task's]" in " ".join(told.split())
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything is root's to write to")
 def test_a_folder_of_others_is_refused(cli, tmp_path):
     (tmp_path / "theirs").mkdir(mode=0o500)

@@ -44,7 +44,7 @@ def regrets(ran):
 def spec_of(task, method, **options):
     if method in ("pyepo-rfwo", "pyepo-rfyl"):
         options["max_iter"] = 5
-    return make_spec(task, method, epochs=EPOCHS, warm_start=False, options=options)
+    return make_spec(task, method, epochs=EPOCHS, start="fresh", options=options)
 
 
 @needs_pyepo

@@ -197,6 +197,35 @@ def test_a_failing_warm_start_fails_its_runs_alone(
     assert "broken" in status.traceback
 
 
+@pytest.mark.parametrize(
+    ("option", "made"),
+    [({"start": "fresh"}, 0), ({"start": "fresh", "spo": {"start": "warm"}}, 1), ({}, 1)],
+)
+def test_a_warm_start_is_trained_only_if_a_run_begins_at_it(
+    tmp_path: Path, option: dict[str, Any], made: int
+) -> None:
+    listener = Silent()
+    run_sweep(tiny_plan(tmp_path, **ONE, option=option), listener)
+    assert sum(key.startswith("warm start ") for key in listener.started_keys) == made
+    assert len(list(tmp_path.glob("warm-starts/*"))) == made
+    records = [read_record(path.parent) for path in tmp_path.glob("*/run.json")]
+    assert len(records) == 4
+    for record in records:
+        assert record.summary is not None
+        begun = record.summary.warm_start is not None
+        assert begun == (record.identity.options.get("start") == "warm")
+
+
+def test_the_two_starts_of_a_grid_are_both_tried(tmp_path: Path) -> None:
+    setting = {"task": "matching-4", "space": {"spo": {"start": ["fresh", "warm"]}}}
+    wishes = {**ONE, "tasks": None, "methods": "spo", "setting": [setting], "search": "full"}
+    end = run_sweep(tiny_plan(tmp_path, **wishes), Silent())
+    (search,) = end.searches
+    starts = {r.identity.options["start"]: r.summary for r in search.results.values()}
+    assert starts["fresh"].warm_start is None
+    assert starts["warm"].warm_start is not None
+
+
 def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:
     with Locks(tmp_path) as locks:
         assert locks.take("a run")

@@ -85,7 +85,7 @@ def test_generate_then_train_learns(solver, cli):
     assert cli("generate", "matching", *words, "--out", "weeks.parquet").code == 0
     outcome = cli(
         "train", "--data", "weeks.parquet", "--method", "dgl-5", "--epochs", "3",
-        "--solver", solver, "--no-warm-start", "--out", "runs", "--json",
+        "--solver", solver, "--option", "start=fresh", "--out", "runs", "--json",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     regret = json.loads(outcome.out)["summary"]["selected"]["test"]["relative_regret"]

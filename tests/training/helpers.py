@@ -7,6 +7,7 @@ import functools
 from typing import Any, NamedTuple
 
 from dglbench.errors import DglbenchError
+from dglbench.options import describe
 from dglbench.plugins import METHODS as METHOD_GROUP
 from dglbench.plugins import SOLVERS as SOLVER_GROUP
 from dglbench.plugins import TASKS as TASK_GROUP
@@ -126,7 +127,15 @@ class Ran(NamedTuple):
     weights: Any
 
 
-def make_spec(task, method, solver=None, *, seed=25, options=None, threads=1, **protocol):
+def start_option(method, start):
+    """The option ``start``, for a method that has it."""
+    names = {info.name for info in describe(find_method(method).cls.Options)}
+    return {"start": start} if start and "start" in names else {}
+
+
+def make_spec(
+    task, method, solver=None, *, seed=25, options=None, threads=1, start=None, **protocol
+):
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
     return single_run(
         task,
@@ -137,6 +146,7 @@ def make_spec(task, method, solver=None, *, seed=25, options=None, threads=1, **
             "lr": RATES.get(task, 0.05),
             **METHOD_OPTIONS.get(method, {}),
             **OPTIONS.get((task, method), {}),
+            **start_option(method, start),
             **(options or {}),
         },
         solver=solver or fastest(task),
@@ -151,7 +161,7 @@ def run(spec, **keywords):
     output = train(
         spec,
         loaded.dataset,
-        warm if spec.protocol.warm_start else None,
+        warm if spec.starts_warm else None,
         evaluator=loaded.evaluator,
         **keywords,
     )

@@ -25,7 +25,7 @@ COMBINATIONS = [*served(), *(pytest.param(one, marks=pytest.mark.slow) for one i
 def ran(request):
     """One run of every combination, from untrained weights; made when its first test comes."""
     task, method, solver = request.param
-    return run(make_spec(task, method, solver, epochs=EPOCHS, warm_start=False))
+    return run(make_spec(task, method, solver, epochs=EPOCHS, start="fresh"))
 
 
 def method_class(ran):

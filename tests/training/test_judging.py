@@ -46,7 +46,7 @@ def test_relative_regret_leaves_out_optima_near_zero():
 
 
 def test_many_optima_near_zero_have_a_run_judged_by_pooled_regret():
-    spec = make_spec("matching", "spo", epochs=4, warm_start=False)
+    spec = make_spec("matching", "spo", epochs=4, start="fresh")
     output, _ = judged(spec, near_zero=3)
     summary = output.record.summary
     assert summary.judged_by == "pooled"
@@ -103,7 +103,7 @@ def expensive(monkeypatch):
 
 
 def test_expensive_evaluations_look_at_one_subset(expensive):
-    spec = make_spec("matching", "dgl-1", epochs=20, evaluate_every=None, warm_start=False)
+    spec = make_spec("matching", "dgl-1", epochs=20, evaluate_every=None, start="fresh")
     assert spec.protocol.evaluate_every == 2
     output, evaluator = judged(spec)
     summary, tables = output.record.summary, output.tables
@@ -150,7 +150,7 @@ def test_the_subset_is_the_same_for_every_run_of_the_data(expensive):
 
 
 def test_a_subset_run_that_stops_early_is_judged_on_all_where_it_ended(expensive):
-    spec = make_spec("matching", "two-stage", epochs=100, patience=1, warm_start=False)
+    spec = make_spec("matching", "two-stage", epochs=100, patience=1, start="fresh")
     output, _ = judged(spec)
     last = output.record.summary.epochs_run
     assert last < 100

@@ -105,8 +105,20 @@ def test_defaults_are_those_of_its_own_method_at_that_size(ran):
 
 
 def test_a_method_that_starts_from_nothing_does_so_as_a_lead_in():
-    assert not make_spec("matching", "spo-after-two-stage-2").protocol.warm_start
-    assert make_spec("matching", "two-stage-after-spo-2").protocol.warm_start
+    after_two_stage = make_spec("matching", "spo-after-two-stage-2")
+    assert not after_two_stage.starts_warm
+    assert after_two_stage.options.start == "fresh"
+    assert make_spec("matching", "two-stage-after-spo-2").starts_warm
+
+
+def test_a_start_given_for_a_run_is_its_lead_ins():
+    fresh = make_spec("matching", "spo-after-dgl-none-2", start="fresh")
+    assert (fresh.options.start, fresh.lead_in.options.start) == ("fresh", "fresh")
+    assert not fresh.starts_warm
+    again = one_spec([request_like(fresh.identity), Request()])
+    assert again.run_id == fresh.run_id
+    with pytest.raises(DglbenchError, match="begins with its lead-in two-stage, whose start is fr"):
+        make_spec("matching", "spo-after-two-stage-2", start="warm")
 
 
 def test_names_are_read_and_shown():

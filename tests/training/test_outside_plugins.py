@@ -134,7 +134,7 @@ def smooth(installed):
 def test_every_method_runs_on_a_third_family(highs, method):
     """On one task each; on all tasks those that ask for every kind of answer."""
     for task in TASKS if method in ASKING else ["matching"]:
-        spec = make_spec(task, method, "highs", epochs=2, warm_start=False)
+        spec = make_spec(task, method, "highs", epochs=2, start="fresh")
         own_rule = find_method(method).cls.dual_rule
         assert (spec.solver, spec.dual_rule) == ("highs", own_rule or "highs-vertex")
         assert spec.source != make_spec(task, method, "ortools").source
@@ -166,7 +166,7 @@ def test_a_third_family_agrees_with_ours(highs):
 
 
 def test_a_layer_and_a_method_with_phases_of_its_own(smooth):
-    spec = make_spec("matching", "smooth", epochs=3, warm_start=False)
+    spec = make_spec("matching", "smooth", epochs=3, start="fresh")
     assert spec.dual_rule == "none-at-all"
     ran = run(spec)
     assert ran.record.state == "done", ran.record.status.traceback
@@ -224,7 +224,7 @@ def test_diagnostics_go_into_known_tables_only(smooth):
 
 
 def test_duals_of_a_method_written_for_0_1_are_logged(smooth):
-    ran = run(make_spec("matching", "old", epochs=2, warm_start=False))
+    ran = run(make_spec("matching", "old", epochs=2, start="fresh"))
     assert [row["epoch"] for row in ran.tables["duals"].to_pylist()] == [0, 1, 2]
     assert "bound" not in ran.tables
 

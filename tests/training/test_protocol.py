@@ -160,7 +160,7 @@ def test_the_time_limit_ends_a_run(monkeypatch):
 def test_evaluation_is_off_the_clock(monkeypatch, method):
     """Evaluation and diagnostics take hours here, a batch one second."""
     hand = HandClock()
-    spec = make_spec("matching", method, epochs=2, warm_start=False)
+    spec = make_spec("matching", method, epochs=2, start="fresh")
     loaded = load_data(spec.data)
     for question in ("decide", "relax", "duals"):
         slow = hand.spend(3600.0, getattr(loaded.evaluator.solver, question))
@@ -339,7 +339,7 @@ def test_defaults_come_from_the_paper_for_the_nearest_size():
         ("dgl-auto", {"delta": -0.1}, "delta must be a number ≥ 0"),
         ("qptl", {"mu": 0}, "mu must be a number > 0"),
         ("spo", {"lr": 0}, "lr must be a number > 0"),
-        ("spo", {"tau": 1}, "it has lr, oracle"),
+        ("spo", {"tau": 1}, "it has lr, start, oracle"),
         ("two-stage", {"alpha": 1}, "it has lr"),
     ],
 )

@@ -10,7 +10,7 @@ from dglbench.plugins import find_method, find_task
 from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
 
-from .helpers import METHODS, run
+from .helpers import METHODS, run, start_option
 
 SOURCE = '''
 from dataclasses import dataclass
@@ -112,8 +112,15 @@ def class_tasks(installed):
 
 
 def make(task, method, solver="batched", **protocol):
-    given = {"epochs": 8, "batch_size": 8, "warm_start": False, **protocol}
-    return single_run(task, method, seed=3, options={"lr": 0.05}, solver=solver, **given)
+    given = {"epochs": 8, "batch_size": 8, **protocol}
+    return single_run(
+        task,
+        method,
+        seed=3,
+        options={"lr": 0.05, **start_option(method, "fresh")},
+        solver=solver,
+        **given,
+    )
 
 
 @pytest.mark.parametrize("task", ["roads", "weeks"])

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import LearningRate, Method, Start, Training
 from dglbench.methods.pyepo.border import expected_interface, installed_version, misfit
 from dglbench.methods.pyepo.model import Oracle, as_dataset, as_model
 from dglbench.problem import Problem
@@ -31,6 +31,7 @@ class PyepoOptions:
     """Options of all of them; further ones are named as PyEPO names its own."""
 
     lr: LearningRate = 0.01
+    start: Start = "warm"
     oracle: Annotated[
         Literal["relax", "decide"], Doc("solve the LP relaxation, or the integer problem")
     ] = "relax"
@@ -55,7 +56,7 @@ class PyepoMethod(Method):
     """Its name in ``pyepo.func``."""
     takes: ClassVar[tuple[str, ...]] = ()
     """What its ``forward`` takes beside predicted costs: true_cost, true_sol, true_obj."""
-    own: ClassVar[tuple[str, ...]] = ("lr", "oracle", "target")
+    own: ClassVar[tuple[str, ...]] = ("lr", "start", "oracle", "target")
     """Options that are not keywords of its module."""
     pooled: ClassVar[bool] = False
     """Whether it compares with known solutions even if all batches are solved."""

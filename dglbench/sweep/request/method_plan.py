@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dglbench import options
@@ -69,6 +69,8 @@ def method_plan(
         for key, written in ranges.items():
             if described is None and key not in known:
                 continue  # the task's table is for all methods; each takes what it has
+            if key == "start" and choice.lead_in is not None:
+                continue  # where a lead-in begins is not searched
             if key not in later and key not in choice.from_name:
                 space[key] = read_axis(choice.cls.Options, name, key, written)
                 if search == "full" and isinstance(space[key], Range):
@@ -77,12 +79,11 @@ def method_plan(
                         "give a list of values for it, or write --search optuna."
                     )
     led = {**entry.get("lead_in_option", {}).get(name, {}), **_lead_in_options(requests, name)}
-    return MethodPlan(
-        name,
-        _parse(task, size, choice, fixed, f"method {choice.name}"),
-        space,
-        _lead_in(task, size, choice, led),
-    )
+    parsed = _parse(task, size, choice, fixed, f"method {choice.name}")
+    lead_in = _lead_in(task, size, choice, led, fixed.get("start"))
+    if lead_in is not None and "start" in known:
+        parsed = replace(parsed, start=_start_of(lead_in, choice, fixed.get("start")))
+    return MethodPlan(name, parsed, space, lead_in)
 
 
 def _parse(
@@ -95,16 +96,32 @@ def _parse(
 
 
 def _lead_in(
-    task: Task, size: int, choice: MethodChoice, given: Mapping[str, Any]
+    task: Task, size: int, choice: MethodChoice, given: Mapping[str, Any], start: str | None
 ) -> LeadIn | None:
-    """Parse the options of the lead-in that a method's name asks for, if it does."""
+    """Parse the options of the lead-in that a method's name asks for, if it does.
+
+    A ``start`` that was given for the method is the lead-in's, which comes first.
+    """
     if choice.lead_in is None:
         if given:
             raise OptionError(f"{choice.name} has no lead-in to take options; leave them out.")
         return None
     first = find_method(choice.lead_in.method)
+    if start is not None and "start" in {info.name for info in options.describe(first.cls.Options)}:
+        given = {"start": start, **given}
     parsed = _parse(task, size, first, given, f"the lead-in {first.name}")
     return LeadIn(first.name, choice.lead_in.epochs, parsed)
+
+
+def _start_of(lead_in: LeadIn, choice: MethodChoice, asked: str | None) -> str:
+    """Return where the lead-in begins; refuse another start for the method after it."""
+    start = "warm" if find_method(lead_in.method).cls.starts_warm(lead_in.options) else "fresh"
+    if asked not in (None, start):
+        raise OptionError(
+            f"{choice.name} begins with its lead-in {lead_in.method}, whose start is {start}, so "
+            f"start={asked} cannot be set for {choice.own_name}; leave it out."
+        )
+    return start
 
 
 def _own(table: Mapping[str, Any], choice: MethodChoice) -> dict[str, Any] | None:

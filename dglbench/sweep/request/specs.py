@@ -19,7 +19,7 @@ from dglbench.sweep.request.resolve import Sweep, resolve
 from dglbench.sweep.request.settings import Setting
 from dglbench.sweep.request.space import Axis
 from dglbench.task import Dataset, TaskSpec
-from dglbench.training.spec import Protocol, RunSpec
+from dglbench.training.spec import RunSpec
 
 __all__ = ["Group", "make_groups", "one_spec", "request_like", "run_source", "single_run"]
 
@@ -155,7 +155,7 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         options=plan.options,
         solver=sweep.solver,
         dual_rule=choice.cls.dual_rule or find_solver(sweep.solver).dual_rule,
-        protocol=_protocol(setting.protocol, plan),
+        protocol=setting.protocol,
         source=run_source(setting.task, plan.name, sweep.solver),
         threads=sweep.threads,
         lead_in=plan.lead_in,
@@ -169,11 +169,3 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
             raise OptionError(f"method {plan.name} with {chosen}: {error}") from error
         specs.append(dataclasses.replace(base, options=changed))
     return specs
-
-
-def _protocol(protocol: Protocol, plan: MethodPlan) -> Protocol:
-    """Drop the warm start of a method that begins at untrained weights."""
-    first = plan.name if plan.lead_in is None else plan.lead_in.method
-    if find_method(first).cls.warm_starts:
-        return protocol
-    return dataclasses.replace(protocol, warm_start=False)
