@@ -165,8 +165,8 @@ def layer_ratio(task: str, turns: int = 3) -> float:
 def clock_overhead(task: str, turns: int) -> float:
     """Two-stage has the shortest steps, so the clock weighs most there.
 
-    Phases are told by the clock of runs: asking for CPU seconds is a call of the system, several
-    times what a phase costs. CPU seconds are asked for around whole epochs.
+    Phases are measured by the clock of runs: asking for CPU seconds is a call of the system,
+    several times what a phase costs. CPU seconds are asked for around whole epochs.
     """
     seconds: dict[bool, list[float]] = {True: [], False: []}
     both = {phases: Contestant(task, "two-stage", "batched", phases=phases) for phases in seconds}

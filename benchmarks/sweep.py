@@ -44,10 +44,10 @@ def main() -> int:
 
 def speedup(folder: Path) -> bool:
     seeds = ",".join(str(seed) for seed in range(1, 13))
-    wishes = ("--tasks", "matching-50", "--methods", "spo", "--seeds", seeds, "--epochs", "25")
-    seconds = {jobs: timed(folder / str(jobs), *wishes, "--jobs", str(jobs)) for jobs in (1, 2)}
+    words = ("--tasks", "matching-50", "--methods", "spo", "--seeds", seeds, "--epochs", "25")
+    seconds = {jobs: timed(folder / str(jobs), *words, "--jobs", str(jobs)) for jobs in (1, 2)}
     ratio = seconds[2] / seconds[1]
-    return told(
+    return show(
         f"twelve runs: {seconds[1]:.1f} s at --jobs 1, {seconds[2]:.1f} s at --jobs 2, ratio",
         ratio,
         SPEEDUP_BAR,
@@ -72,11 +72,11 @@ def plan(folder: Path) -> bool:
     document = json.loads(sweep(folder, *common, "--plan", "--json").stdout)
     seconds = time.perf_counter() - began
     done = document["done"]
-    return told(f"plan of {document['runs']} runs, {done} finished: seconds", seconds, PLAN_BAR_S)
+    return show(f"plan of {document['runs']} runs, {done} finished: seconds", seconds, PLAN_BAR_S)
 
 
 def quick(folder: Path) -> bool:
-    return told("--preset quick: seconds", timed(folder, "--preset", "quick"), QUICK_BAR_S)
+    return show("--preset quick: seconds", timed(folder, "--preset", "quick"), QUICK_BAR_S)
 
 
 TINY = """
@@ -109,7 +109,7 @@ def bookkeeping(folder: Path) -> bool:
         own = sum(record["status"]["wall_s"] for record in records)
         beside[runs] = whole - own - sum(start["seconds"] for start in warm if start)
     each = (beside[many] - beside[few]) / (many - few)
-    return told(f"{many} tiny runs: seconds of bookkeeping a run", each, BOOKKEEPING_BAR_S)
+    return show(f"{many} tiny runs: seconds of bookkeeping a run", each, BOOKKEEPING_BAR_S)
 
 
 def timed(out: Path, *words: str) -> float:
@@ -123,7 +123,7 @@ def sweep(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
 
 
-def told(what: str, figure: float, bar: float) -> bool:
+def show(what: str, figure: float, bar: float) -> bool:
     met = figure <= bar
     print(f"{what} {figure:.3g} (bar {bar:g}): {'met' if met else 'MISSED'}", flush=True)
     return met

@@ -1,4 +1,4 @@
-"""The program: which verbs there are, how they are loaded, how mistakes are told.
+"""The program: which verbs there are, how they are loaded, how errors are shown.
 
 A verb is a module ``dglbench.cli.<name>`` with a function ``run`` whose signature
 is its options and whose docstring is its help. It is imported when it is called,
@@ -69,12 +69,12 @@ def _cheap(flag: Any) -> Any:
 
 def _tidy(param: Any) -> None:
     """Show an option as its reader needs it: a flag takes no value, a default is no markup."""
-    told = getattr(param, "help", None) or ""
+    text = getattr(param, "help", None) or ""
     if getattr(param, "is_flag", False):
         param.metavar = ""
     elif param.param_type_name == "option" and param.default is None and not param.required:
-        told = told if "[default" in told else f"{told}  [default: none]"
-    param.help = told.replace("[default", r"\[default")
+        text = text if "[default" in text else f"{text}  [default: none]"
+    param.help = text.replace("[default", r"\[default")
 
 
 def _spare(param: Any) -> None:
@@ -247,7 +247,7 @@ def _sentence(error: Exception) -> str:
         return _usage_sentence(error)
     if isinstance(error, OSError):  # a full disk, a file that has gone
         where = f"{error.filename} cannot be used" if error.filename else "the system refused"
-        return f"{where}: {error.strerror or error}; mend that, or name another file or folder."
+        return f"{where}: {error.strerror or error}; fix that, or name another file or folder."
     return str(error)
 
 

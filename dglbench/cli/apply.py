@@ -19,7 +19,7 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = (
     "dglbench apply results/RUN --data new.npz",
-    "dglbench apply mine --data new.npz --out plan.csv   # the best run of a sweep",
+    "dglbench apply mine --data new.parquet --out plan.csv",
 )
 
 

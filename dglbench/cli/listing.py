@@ -48,7 +48,7 @@ def run(
         if entry["error"]:
             console.warn(
                 f"{entry['name']} ({entry['origin']}) cannot be used: {entry['error']}; "
-                "mend or uninstall that plugin."
+                "fix or uninstall that plugin."
             )
     if as_json:
         console.print_json(document)

@@ -160,12 +160,12 @@ def _live_table(progress: Progress) -> Table:
 
 def _busy_teller(watch: Callable[[Progress], None], threads: int) -> Callable[[Progress], None]:
     """Say once, as soon as seconds are being measured, that others use the machine too."""
-    told = False
+    said = False
 
     def tell(progress: Progress) -> None:
-        nonlocal told
-        sentence = None if told else provenance.busy(provenance.current_load(), threads)
-        told = True
+        nonlocal said
+        sentence = None if said else provenance.busy(provenance.current_load(), threads)
+        said = True
         if sentence:
             console.warn(sentence)
         watch(progress)

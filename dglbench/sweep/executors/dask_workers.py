@@ -1,4 +1,4 @@
-"""The Dask workers of a sweep: started here or found at a scheduler, counted, told, ended."""
+"""The Dask workers of a sweep: started here or found at a scheduler, counted, instructed, ended."""
 
 from __future__ import annotations
 
