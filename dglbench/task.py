@@ -198,6 +198,14 @@ class Task(ABC):
         """Return what labels are divided by before τ, α and μ act on them."""
         return 1.0
 
+    def protocol(self, settings: Any) -> Mapping[str, Any]:
+        """Return what these data ask of the training protocol, over the task's own defaults."""
+        return {}
+
+    def added_to_optima(self, settings: Any) -> float:
+        """Return what is added to Σ |f*| when pooled regret divides by it; 0 but for old tables."""
+        return 0.0
+
     def label_axis(self, settings: Any) -> LabelAxis | None:
         """Return the position of each predicted value, or None if there is nothing to draw."""
         return None

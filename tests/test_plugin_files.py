@@ -145,7 +145,7 @@ def test_shipped_files_evict_no_module_but_helpers_of_an_earlier_version(tmp_pat
          "generate() gives labels that are NaN or infinite, first at labels[3, 1, 0]"),
         ("singles", {"spoil": "features = features.astype(np.float32)"},
          "features of type float32; wanted a numpy array of float64"),
-        ("unsplit", {"spoil": "split[:] = 0"}, "gives no val instance"),
+        ("unsplit", {"spoil": "split[:] = 0"}, "gives no test instance"),
         ("raises", {"spoil": "raise KeyError('day')"}, "generate() fails with KeyError: 'day'"),
         ("infeasible", {"b": "-1.0"}, "generate(): row 0 cannot be met"),
         ("float32", {"predictor": "return Model().float()"},

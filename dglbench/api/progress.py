@@ -23,7 +23,8 @@ def run_bar(title: str) -> Iterator[Callable[[Progress], None]]:
         def watch(progress: Progress) -> None:
             before = progress.lead_in
             done = before + progress.epoch + (progress.epoch < 0)
-            note = f"validation regret {progress.best_val_regret:.4f}"
+            best = progress.best_val_regret
+            note = "" if best is None else f"validation regret {best:.4f}"
             bars.update(row, total=before + progress.epochs, completed=done, note=note)
 
         yield watch

@@ -54,7 +54,7 @@ class TrainedRun:
 
     @property
     def selected(self) -> Selected:
-        """The epoch with the lowest validation regret; a `RunError` if the run got nowhere."""
+        """The epoch that counts, by ``choose``; a `RunError` if the run got nowhere."""
         if self.record.selected is None:
             why = self.record.status.message or "it ended before its first evaluation"
             raise RunError(f"run {self.record.run_id} {self.state}: {why.rstrip('.')}.")
@@ -141,7 +141,7 @@ def _trained(
 ) -> TrainedRun:
     if out is None:
         loaded = load_data(spec.data, spec.data_digest)
-        check_fit(spec, loaded.dataset.problem)
+        check_fit(spec, loaded.dataset)
         output = run_to_memory(spec, loaded, watch=watch, time_limit=time_limit)
         trained = _in_memory(output, loaded.dataset)
     else:

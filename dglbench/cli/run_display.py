@@ -55,13 +55,14 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         return record.state
     identity, summary = record.identity, record.summary
     chosen = ", ".join(f"{key} {value}" for key, value in identity.options.items())
+    counts = "last epoch" if identity.protocol.choose == "last" else "selected epoch"
     console.print_table(
-        ["", "selected epoch", "start"],
+        ["", counts, "start"],
         _outcome_rows(summary),
         title=f"{identity.method} on {identity.setting}, seed {identity.seed} ({chosen}; "
         f"solver {identity.solver})",
         caption=_caption(summary),
-        right=("selected epoch", "start"),
+        right=(counts, "start"),
     )
     console.print_table(
         ["training seconds", *PHASES, "total"],
@@ -118,7 +119,7 @@ def _outcome_rows(summary: Summary | None) -> list[list[Any]]:
         ],
         [
             "validation relative regret",
-            f"{val.relative_regret:.4f}",
+            _figure(val.relative_regret) if val else "no validation instances",
             _figure(warm.val_relative_regret if warm else None),
         ],
         ["test pooled regret", f"{test.pooled_regret:.4f}", ""],
@@ -146,7 +147,7 @@ def _live_table(progress: Progress) -> Table:
     table.add_row(
         progress.where,
         f"loss {progress.loss:.5g}",
-        f"validation regret {progress.val_regret:.4f} (best {progress.best_val_regret:.4f})",
+        progress.regret_words,
         f"about {rough_seconds(progress.left_s)} left",
     )
     seconds = "  ".join(f"{name} {progress.phases[name]:.2f}" for name in PHASES)
@@ -183,9 +184,9 @@ def _line_watcher() -> Callable[[Progress], None]:
             return
         last = now
         console.note(
-            f"{progress.where}: loss {progress.loss:.5g}, validation "
-            f"regret {progress.val_regret:.4f}, {progress.elapsed_s:.2f} s of training, about "
-            f"{rough_seconds(progress.left_s)} left"
+            f"{progress.where}: loss {progress.loss:.5g}, "
+            + (f"{progress.regret_words}, " if progress.regret_words else "")
+            + f"{progress.elapsed_s:.2f} s of training, about {rough_seconds(progress.left_s)} left"
         )
 
     return watch

@@ -182,7 +182,7 @@ def _exit_code(outcome: SweepEnd) -> int:
 def _figures(search: GroupSearch) -> dict[str, Any]:
     selected = search.chosen.selected if search.chosen else None
     return {
-        "validation_regret": selected.val.relative_regret if selected else None,
+        "validation_regret": selected.val.relative_regret if selected and selected.val else None,
         "test_regret": selected.test.relative_regret if selected else None,
     }
 

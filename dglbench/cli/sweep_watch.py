@@ -96,19 +96,18 @@ class _Lines(_Silent):
     def news(self, key: str, news: News) -> None:
         if time.monotonic() - self._last >= _LINE_EVERY_S:
             self._last = time.monotonic()
-            console.note(f"{key}: {news.where}, validation regret {news.val_regret:.4f}")
+            console.note(f"{key}: {news.words}")
 
     def ended(self, spec: RunSpec, state: str, record: RunRecord) -> None:
         super().ended(spec, state, record)
         if state == "skipped":
             return
         self._last = time.monotonic()
-        result = (
-            f"validation regret {record.selected.val.relative_regret:.4f}, "
-            f"{record.summary.train_s:.2f} s of training"
-            if record.selected and record.summary
-            else str(record.status.message)
-        )
+        result = str(record.status.message)
+        if record.selected and record.summary:
+            val = record.selected.val
+            regret = f"validation regret {val.relative_regret:.4f}, " if val else ""
+            result = f"{regret}{record.summary.train_s:.2f} s of training"
         console.note(f"{spec.run_id} {state}: {result} ({self._summary()})")
 
 
@@ -164,7 +163,7 @@ class _Live(_Silent):
         body = Table.grid(padding=(0, 2))
         for job, news in self._running.values():
             what = "warm start" if job.is_warm_start else job.spec.method
-            progress = f"{news.where}  validation regret {news.val_regret:.4f}" if news else ""
+            progress = news.words if news else ""
             body.add_row(f"  {job.spec.data.full_name} seed {job.spec.data.seed}", what, progress)
         grid = Table.grid()
         grid.add_row(head)

@@ -123,8 +123,13 @@ class Run:
 
     @property
     def selected_epoch(self) -> int | None:
-        """The epoch with the lowest validation regret; None if the run did not get that far."""
+        """The epoch that counts, by ``choose``; None if the run did not get that far."""
         return self.record.selected.epoch if self.record.selected else None
+
+    @property
+    def choose(self) -> str:
+        """Which epoch counts: ``best`` by validation, or the ``last``."""
+        return self.identity.protocol.choose
 
     @property
     def judged_by(self) -> str:
@@ -141,9 +146,9 @@ class Run:
 
     @property
     def val_regret(self) -> float:
-        """Validation regret at the selected epoch: what a run is chosen by."""
-        selected = self.record.selected
-        return float(getattr(selected.val, self.measure)) if selected else math.nan
+        """Validation regret at the selected epoch: what a run is chosen by; NaN without one."""
+        val = self.record.selected.val if self.record.selected else None
+        return float(getattr(val, self.measure)) if val else math.nan
 
     @property
     def test_regret(self) -> float:

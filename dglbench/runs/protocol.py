@@ -28,6 +28,11 @@ class Protocol:
         int | None, Ge(1), Doc("epochs between evaluations; by default from what one costs")
     ] = None
     """None until the sizes are known (`dglbench.training.cost_model`); a run's identity has it."""
+    choose: Annotated[
+        Literal["best", "last"],
+        Doc("the epoch that counts: lowest validation regret, or the last of a fixed number"),
+    ] = "best"
+    """See `dglbench.runs.selection`."""
     dtype: Annotated[
         Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
     ] = "float64"
@@ -39,6 +44,14 @@ class Protocol:
     warm_start_patience: Annotated[
         int, Ge(1), Doc("epochs without a better validation MSE before the warm start ends")
     ] = 20
+
+    def __post_init__(self) -> None:
+        """Refuse combinations that no single field can rule out."""
+        if self.choose == "last" and self.patience is not None:
+            raise ValueError(
+                f"choose=last trains a fixed number of epochs, so patience must be none, got "
+                f"{self.patience}; leave one of the two out."
+            )
 
     @property
     def is_open(self) -> bool:

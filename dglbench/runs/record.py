@@ -129,12 +129,13 @@ class Regrets:
 
 @dataclass(frozen=True)
 class Selected:
-    """The epoch with the lowest validation regret, and what it took to reach it."""
+    """The epoch that counts (`dglbench.runs.selection`), and what it took to reach it."""
 
     epoch: int
     elapsed_s: float
     solves: int
-    val: Regrets
+    val: Regrets | None
+    """None where the data have no validation instances."""
     test: Regrets
 
 
@@ -191,7 +192,10 @@ class Summary:
     @property
     def remarks(self) -> list[str]:
         """Say in sentences what is unusual about how the run was judged."""
-        said = [
+        said = []
+        if not self.instances.get("val", 1):
+            said.append("no validation instances: nothing was chosen by regret")
+        said += [
             f"{count} of {self.instances[split]} {split} instances have an optimum near 0 and "
             "count in pooled and absolute regret only"
             for split, count in self.excluded.items()

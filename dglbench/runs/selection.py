@@ -1,9 +1,12 @@
 """The one rule by which an epoch or a configuration is chosen.
 
 The lowest validation regret wins, relative or pooled as the run's data decide
-(`Summary.judged_by`); test is never used. Among equal epochs the earliest wins. Among equal
-configurations the one with more epochs wins, then the one with smaller option values, options
-in alphabetical order. A run without a finite validation regret is never chosen.
+(`Summary.judged_by`); test is never used. Among equal epochs the earliest wins. A protocol with
+``choose=last`` takes the last epoch instead, whatever its regret.
+
+Among equal configurations the one with more epochs wins, then the one with smaller option values,
+options in alphabetical order. A run without a finite validation regret is never chosen; runs
+whose data have no validation instances are all equal.
 
 The recorder chooses epochs, the search and the report choose runs.
 """
@@ -43,13 +46,18 @@ def measure(record: RunRecord) -> str:
     return MEASURES[record.summary.judged_by] if record.summary else MEASURE
 
 
-def improves(regret: float, best: float | None) -> bool:
-    """Say whether an epoch's validation regret is better than the best before it."""
-    return math.isfinite(regret) and (best is None or regret < best)
+def improves(regret: float | None, best: float | None, choose: str = "best") -> bool:
+    """Say whether an epoch takes the place of the best before it.
+
+    ``regret`` is its validation regret, None where there are no validation instances.
+    """
+    if choose == "last":
+        return True
+    return regret is not None and math.isfinite(regret) and (best is None or regret < best)
 
 
 def improving(column: str, *, of: str) -> pl.Expr:
-    """Say the same for a column of regrets, with the epochs of each run (``of``) in order."""
+    """Say for ``choose=best`` the same of a column of regrets, the epochs of each run in order."""
     import polars as pl
 
     regret = pl.when(pl.col(column).is_finite()).then(pl.col(column))
@@ -61,6 +69,8 @@ def validation_regret(record: RunRecord) -> float:
     """Return the figure by which runs are chosen; infinite if the run has no result."""
     if record.state != "done" or record.selected is None:
         return math.inf
+    if record.selected.val is None:
+        return 0.0  # none to choose by: all such runs are equal
     regret: float = getattr(record.selected.val, measure(record))
     return regret if math.isfinite(regret) else math.inf
 

@@ -69,9 +69,15 @@ class News(NamedTuple):
 
     epoch: int
     epochs: int
-    val_regret: float
+    val_regret: float | None
     where: str = ""
     """The same in words, such as ``epoch 3/40``."""
+
+    @property
+    def words(self) -> str:
+        """All of it in words, the regret where the data have validation instances."""
+        regret = "" if self.val_regret is None else f", validation regret {self.val_regret:.4f}"
+        return f"{self.where}{regret}"
 
     @classmethod
     def of(cls, progress: Progress) -> News:

@@ -1,18 +1,28 @@
-"""Whether a run's solver and method can handle its problem, checked before any work is done."""
+"""Whether a run's solver, method and protocol can handle its data, checked before any work."""
 
 from __future__ import annotations
 
 from dglbench.errors import OptionError
 from dglbench.plugins import find_method, find_task
-from dglbench.problem import Problem
 from dglbench.solvers import make_solver
+from dglbench.task import Dataset
 from dglbench.training.spec import RunSpec
 
 __all__ = ["check_fit"]
 
 
-def check_fit(spec: RunSpec, problem: Problem) -> None:
-    """Raise a `DglbenchError` of one sentence if the solver or the method refuses the problem."""
+def check_fit(spec: RunSpec, dataset: Dataset) -> None:
+    """Raise a `DglbenchError` of one sentence if a run cannot be made on these data.
+
+    The solver or the method may refuse the problem; an epoch chosen by validation needs instances
+    to validate on.
+    """
+    problem = dataset.problem
+    if spec.protocol.choose == "best" and not len(dataset.rows("val")):
+        raise OptionError(
+            f"{spec.data.setting_name} has no validation instances, so no epoch can be chosen by "
+            "them (choose=best); write --choose last, or give the data validation instances."
+        )
     make_solver(spec.solver, find_task(spec.data.task), problem)
     for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):
         reason = find_method(method).cls.refuses(problem)

@@ -54,6 +54,8 @@ class Evaluation(NamedTuple):
     """(K,): the instances that have a relative regret; None for all."""
     choices: Choices | None = None
     """(K, G): the option taken in each group."""
+    added: float = 0.0
+    """What the data's published figures add to Σ |f*| (`Task.added_to_optima`)."""
 
     @property
     def regret(self) -> Array:
@@ -69,9 +71,14 @@ class Evaluation(NamedTuple):
         rows = slice(None) if self.divided is None else self.divided
         return self.regret[rows] / np.abs(self.optimal[rows])
 
+    @property
+    def sizes(self) -> Array:
+        """(K,): what pooled regret divides by, in sum: |f*|, and an equal share of ``added``."""
+        return np.abs(self.optimal) + self.added / len(self.optimal)
+
     def metrics(self) -> dict[str, Any]:
         """Return the four figures that are logged; a mean over no instance is NaN."""
-        size = max(float(np.abs(self.optimal).sum()), SMALLEST_VALUE)
+        size = max(float(np.abs(self.optimal).sum()) + self.added, SMALLEST_VALUE)
         relative = self.relative
         return {
             "relative_regret": float(relative.mean()) if relative.size else math.nan,
@@ -97,6 +104,8 @@ class SplitEvaluator:
     """Where what all runs of the dataset need is kept, if anywhere."""
     whole: SplitEvaluator | None = None
     """The evaluator of the whole split, where this is one of some instances."""
+    added: float = 0.0
+    """See `Evaluation.added`."""
 
     @cached_property
     def values(self) -> Array:
@@ -129,6 +138,7 @@ class SplitEvaluator:
             self.problem,
             f"{self.name}-{len(rows)}",
             whole=self,
+            added=self.added,
         )
         part.optimal, part.divided = self.optimal[rows], self.divided[rows]
         return part
@@ -191,6 +201,7 @@ class SplitEvaluator:
             minimised=self.problem.sense == "minimise",
             divided=self.divided,
             choices=choices,
+            added=self.added,
         )
         self._check(outcome)
         return outcome
@@ -230,7 +241,10 @@ class SplitEvaluator:
 
 
 class Evaluator:
-    """Judges predictors on validation and test with one exact solver for every run of a task."""
+    """Judges predictors on validation and test with one exact solver for every run of a task.
+
+    Data without validation instances are judged on test alone.
+    """
 
     def __init__(self, task: Task, dataset: Dataset) -> None:
         import torch
@@ -245,8 +259,10 @@ class Evaluator:
                 solver=self.solver,
                 problem=dataset.problem,
                 name=split,
+                added=task.added_to_optima(dataset.spec.settings),
             )
             for split in ("val", "test")
+            if len(dataset.rows(split))
         }
 
     def share(self, folder: Path, digest: str | None) -> None:

@@ -38,7 +38,7 @@ class _Judged(NamedTuple):
 
 
 class Recorder:
-    """The logs of one run as they grow, and the epoch with the lowest validation regret.
+    """The logs of one run as they grow, and the epoch that counts (`dglbench.runs.selection`).
 
     An evaluation looks at all validation and test instances or, where that would take longer than
     training (`dglbench.training.cost_model`), at a fixed subset. The subset then chooses the epoch;
@@ -49,7 +49,10 @@ class Recorder:
         self._learner, self._evaluator = learner, evaluator
         self._on_all = evaluates_all(learner.dataset, learner.spec.protocol)
         self._panel = evaluator.splits if self._on_all else evaluator.subset
-        self._diagnostics = Diagnostics(learner, self._panel["val"])
+        # Methods report on themselves by validation instances; without any there is no report.
+        self._diagnostics = (
+            Diagnostics(learner, self._panel["val"]) if "val" in self._panel else None
+        )
         # Before the first epoch, runs that start from the same weights decide alike.
         weights = hashlib.sha256(saved_state(learner.predictor)).hexdigest()[:12]
         self._start = f"start-{weights}-{learner.spec.protocol.dtype}"
@@ -90,20 +93,22 @@ class Recorder:
         )
 
     def evaluate(self, epoch: int) -> bool:
-        """Judge the predictor on both splits; True if its validation regret is the best so far."""
+        """Judge the predictor on both splits; True if the epoch is the one that counts so far."""
         first = not self._start_figures
         judged = self._judge(self._panel, epoch, "regret", self._start if first else None)
         if first:
             on_all = judged if self._on_all else self._judge_on_all(epoch, self._start)
             self._start_figures = {split: found.figures for split, found in on_all.items()}
-        latest = self._diagnostics.rows(
-            epoch, self._refreshed, judged["val"].predictions, judged["val"].outcome
-        )
+        latest: dict[str, list[dict[str, Any]]] = {}
+        if self._diagnostics is not None:
+            val = judged["val"]
+            latest = self._diagnostics.rows(epoch, self._refreshed, val.predictions, val.outcome)
         for table in latest.keys() - set(schemas.SELECTED):
             self._rows[table] += latest[table]
-        regret = judged["val"].figures[self.measure]
-        leading = self._learner.spec.lead_in is not None and epoch <= 0
-        better = not leading and selection.improves(regret, self.best_regret)
+        spec, regret = self._learner.spec, self.val_regret
+        leading = spec.lead_in is not None and epoch <= 0
+        choose = spec.protocol.choose
+        better = not leading and selection.improves(regret, self.best_regret, choose)
         if better:
             self.best_regret = regret
             self._select(epoch, judged)
@@ -121,15 +126,13 @@ class Recorder:
             restore(self._learner.predictor, self.best_weights)
             self._judge_on_all(self._best.epoch, elapsed_s=self._best.elapsed_s)
         at = self._on_all_at[self._best.epoch]
-        val, test = (_kept(at[split].figures) for split in ("val", "test"))
-        self._best = replace(self._best, val=val, test=test)
+        self._best = replace(self._best, **_regrets(at))
         self._best_test = at["test"].outcome
 
     def _select(self, epoch: int, judged: Mapping[str, _Judged]) -> None:
         ledger = self._learner.ledger
         solves = sum(ledger.total[name] for name in ("label", "train", "refresh"))
-        regrets = {split: _kept(found.figures) for split, found in judged.items()}
-        self._best = Selected(epoch, self.elapsed_s, solves, **regrets)
+        self._best = Selected(epoch, self.elapsed_s, solves, **_regrets(judged))
         self._best_test = judged["test"].outcome
 
     def _judge_on_all(
@@ -166,10 +169,10 @@ class Recorder:
         return found
 
     @property
-    def val_regret(self) -> float:
-        """Validation regret at the last evaluation."""
-        last = next(row for row in reversed(self._rows["regret"]) if row["split"] == "val")
-        return float(last[self.measure])
+    def val_regret(self) -> float | None:
+        """Validation regret at the last evaluation; None without validation instances."""
+        last = next((r for r in reversed(self._rows["regret"]) if r["split"] == "val"), None)
+        return None if last is None else float(last[self.measure])
 
     def phase_seconds(self) -> dict[str, float]:
         """Return the training seconds so far, by phase."""
@@ -211,7 +214,7 @@ class Recorder:
         test = replace(
             selected.test,
             relative_regret_ci=bootstrap_interval(relative) if relative.size else None,
-            pooled_regret_ci=bootstrap_interval(outcome.regret, np.abs(outcome.optimal)),
+            pooled_regret_ci=bootstrap_interval(outcome.regret, outcome.sizes),
         )
         return replace(selected, test=test)
 
@@ -272,6 +275,12 @@ def _decisions(instances: Any, outcome: Evaluation) -> pa.Table:
         ],
         schema=schemas.DECISIONS,
     )
+
+
+def _regrets(judged: Mapping[str, _Judged]) -> dict[str, Any]:
+    """Return the figures of both splits as the record has them."""
+    kept = {split: _kept(found.figures) for split, found in judged.items()}
+    return {"val": kept.get("val"), "test": kept["test"]}
 
 
 def _kept(figures: dict[str, Any]) -> Regrets:

@@ -42,7 +42,7 @@ def run_to_folder(
         return RunPlace(folder, existed=True)
     check_folder(out)
     loaded = load_data(spec.data, spec.data_digest)
-    check_fit(spec, loaded.dataset.problem)  # refused before anything is written
+    check_fit(spec, loaded.dataset)  # refused before anything is written
     make_folder(out)
     clean_partial(out)
     output = run_to_memory(spec, loaded, warm_starts=out, watch=watch, time_limit=time_limit)

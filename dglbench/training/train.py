@@ -2,8 +2,8 @@
 
 The clock runs around training work only (`dglbench.training.learner`). Between epochs,
 while it is stopped, the predictor is judged on validation and test
-(`dglbench.training.recorder`); the epoch with the lowest validation regret is kept. Test is
-logged and never used for a choice.
+(`dglbench.training.recorder`); the epoch with the lowest validation regret is kept, or the last
+(`dglbench.runs.selection`). Test is logged and never used for a choice.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Progress:
     epoch: int
     epochs: int
     loss: float
-    val_regret: float
-    best_val_regret: float
+    val_regret: float | None
+    """None without validation instances."""
+    best_val_regret: float | None
     phases: dict[str, float]
     """Training seconds by phase so far."""
     elapsed_s: float
@@ -56,6 +57,14 @@ class Progress:
         if self.epoch < 0:
             return f"lead-in {self.lead_in + self.epoch + 1}/{self.lead_in}"
         return f"epoch {self.epoch}/{self.epochs}"
+
+    @property
+    def regret_words(self) -> str:
+        """The validation regret in words; empty without validation instances."""
+        if self.val_regret is None:
+            return ""
+        best = math.nan if self.best_val_regret is None else self.best_val_regret
+        return f"validation regret {self.val_regret:.4f} (best {best:.4f})"
 
     @property
     def left_s(self) -> float:
@@ -178,13 +187,12 @@ def _run(
 def _progress(
     learner: Learner, recorder: Recorder, epoch: int, loss: float, wall: float
 ) -> Progress:
-    best = math.nan if recorder.best_regret is None else recorder.best_regret
     return Progress(
         epoch=epoch,
         epochs=learner.spec.protocol.epochs,
         loss=loss,
         val_regret=recorder.val_regret,
-        best_val_regret=best,
+        best_val_regret=recorder.best_regret,
         phases=recorder.phase_seconds(),
         elapsed_s=recorder.elapsed_s,
         solves=dict(learner.ledger.total),

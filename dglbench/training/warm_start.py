@@ -167,7 +167,10 @@ def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
 def _train(
     task: Task, dataset: Dataset, protocol: Protocol, train_seed: int
 ) -> tuple[nn.Module, int, float]:
-    """Train with MSE until validation MSE has not improved for the patience."""
+    """Train with MSE until validation MSE has not improved for the patience.
+
+    Without validation instances, training MSE decides.
+    """
     import torch
 
     predictor = fresh_predictor(task, dataset, train_seed)
@@ -184,6 +187,7 @@ def _train(
     optimiser = torch.optim.Adam(predictor.parameters(), lr=protocol.warm_start_lr, fused=True)
     draws = stream(dataset.spec.seed, "warm start", "batches", *repetition(train_seed))
     features, labels, counted = data["train"]
+    watched = data["val"] if len(data["val"][0]) else data["train"]
     best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
 
     def step(rows: torch.Tensor, predictions: torch.Tensor) -> Step:
@@ -195,7 +199,7 @@ def _train(
         batches = torch.split(order, protocol.batch_size)
         train_epoch(predictor, optimiser, features, batches, step, _untimed)
         with evaluating(predictor):
-            error = _counted_error(predictor(data["val"][0]), *data["val"][1:])
+            error = _counted_error(predictor(watched[0]), *watched[1:])
             val = float(error.square().mean())
         if val < best:
             best, best_epoch, best_state = val, epoch, copy.deepcopy(predictor.state_dict())

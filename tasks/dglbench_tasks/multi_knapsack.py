@@ -11,9 +11,16 @@ from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
 from dglbench.errors import OptionError
-from dglbench.problem import Problem
-from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
+from dglbench.problem import Array, Problem
+from dglbench.task import Dataset, LabelAxis, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.polynomial import draws_of, features_and_costs, rounded_to_single
+from dglbench_tasks.published import (
+    PublishedTask,
+    Source,
+    draw_run,
+    imply_sizes,
+    published_split,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -36,11 +43,16 @@ class MultiKnapsackSettings:
     ] = 6
     noise: Annotated[float, Ge(0), Le(1), Doc("values are multiplied by 1 ± this, uniformly")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
-    val: Annotated[int, Ge(1), Doc("validation instances")] = 100
+    val: Annotated[int, Ge(0), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 200
+    source: Source = "generated"
+
+    def __post_init__(self) -> None:
+        """Take the sizes that published runs fix."""
+        imply_sizes(self)
 
 
-class MultiKnapsack(Task):
+class MultiKnapsack(PublishedTask):
     """Take the items worth most, within a capacity in every dimension.
 
         maximise Σ v_i x_i   subject to   Σ w_mi x_i ≤ capacity for every m,  x_i ∈ {0, 1}
@@ -50,7 +62,8 @@ class MultiKnapsack(Task):
     numbers (`polynomial.features_and_costs`). The relaxation is fractional.
 
     Instances are those of one call of PyEPO's ``knapsack.genData`` with train + val + test
-    data points and the same seed, split in that order, equal to the last bit.
+    data points and the same seed, split in that order, equal to the last bit. With
+    source=published they are those of one run of PyEPO's experiments (`published`).
 
     Reference: Tang and Khalil (2024), PyEPO.
     """
@@ -64,17 +77,22 @@ class MultiKnapsack(Task):
     def generate(self, settings: MultiKnapsackSettings, seed: int) -> Dataset:
         """Draw as PyEPO does: weights first."""
         sizes = (settings.train, settings.val, settings.test)
-        draws = draws_of(self.name, seed)
-        weights = draws.choice(range(300, 800), size=(settings.dimensions, settings.n)) / 100
-        features, values = features_and_costs(
-            draws,
-            sum(sizes),
-            settings.features,
-            settings.n,
-            settings.degree,
-            settings.noise,
-            scale=5,
-        )
+
+        def draw(state: np.random.RandomState) -> tuple[Array, Array, Array]:
+            weights = state.choice(range(300, 800), size=(settings.dimensions, settings.n)) / 100
+            number, shape = sum(sizes), (settings.features, settings.n)
+            features, values = features_and_costs(
+                state, number, *shape, settings.degree, settings.noise, scale=5
+            )
+            return weights, features, np.ceil(values)
+
+        if settings.source == "published":
+            drawn_from, (weights, features, values) = draw_run(self.name, seed, draw)
+            split = published_split(drawn_from, sum(sizes))
+        else:
+            weights, features, values = draw(draws_of(self.name, seed))
+            values = rounded_to_single(values)
+            split = split_sizes_to_rows(sizes, np.arange(sum(sizes)))
         # With a capacity below every weight all decisions are worth 0 and regret has no meaning.
         lightest = float(weights.max(axis=0).min())
         if settings.capacity < lightest:
@@ -88,8 +106,8 @@ class MultiKnapsack(Task):
             problem=self.problem(settings, constants),
             constants=constants,
             features=features,
-            labels=rounded_to_single(np.ceil(values)),
-            split=split_sizes_to_rows(sizes, np.arange(sum(sizes))),
+            labels=values,
+            split=split,
         )
 
     def problem(self, settings: MultiKnapsackSettings, constants: Mapping[str, Any]) -> Problem:

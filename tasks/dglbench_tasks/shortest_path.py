@@ -11,9 +11,16 @@ import numpy.typing as npt
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
-from dglbench.problem import Problem
-from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
+from dglbench.problem import Array, Problem
+from dglbench.task import Dataset, LabelAxis, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.polynomial import draws_of, features_and_costs, rounded_to_single
+from dglbench_tasks.published import (
+    PublishedTask,
+    Source,
+    draw_run,
+    imply_sizes,
+    published_split,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -35,8 +42,13 @@ class ShortestPathSettings:
     ] = 6
     noise: Annotated[float, Ge(0), Le(1), Doc("costs are multiplied by 1 ± this, uniformly")] = 0.5
     train: Annotated[int, Ge(1), Doc("training instances")] = 1000
-    val: Annotated[int, Ge(1), Doc("validation instances")] = 250
+    val: Annotated[int, Ge(0), Doc("validation instances")] = 250
     test: Annotated[int, Ge(1), Doc("test instances")] = 1000
+    source: Source = "generated"
+
+    def __post_init__(self) -> None:
+        """Take the sizes that published runs fix."""
+        imply_sizes(self)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -44,7 +56,7 @@ class ShortestPathSettings:
         return self.n, self.width or self.n
 
 
-class ShortestPath(Task):
+class ShortestPath(PublishedTask):
     """Walk from the north-west to the south-east corner, only ever east or south.
 
         minimise Σ c_e x_e   over the paths of a grid with h × w nodes
@@ -56,7 +68,8 @@ class ShortestPath(Task):
     the more it has to choose which errors to make.
 
     Instances are those of one call of PyEPO's ``shortestpath.genData`` with train + val +
-    test data points and the same seed, split in that order, equal to the last bit.
+    test data points and the same seed, split in that order, equal to the last bit. With
+    source=published they are those of one run of PyEPO's experiments (`published`).
 
     Reference: Elmachtoub and Grigas (2022), Smart "Predict, then Optimize"; Tang and Khalil
     (2024), PyEPO.
@@ -70,21 +83,26 @@ class ShortestPath(Task):
     def generate(self, settings: ShortestPathSettings, seed: int) -> Dataset:
         """Draw as PyEPO does."""
         sizes = (settings.train, settings.val, settings.test)
-        features, costs = features_and_costs(
-            draws_of(self.name, seed),
-            sum(sizes),
-            settings.features,
-            len(grid_edges(*settings.grid)),
-            settings.degree,
-            settings.noise,
-        )
+
+        def draw(state: np.random.RandomState) -> tuple[Array, Array]:
+            edges = len(grid_edges(*settings.grid))
+            number, shape = sum(sizes), (settings.features, edges)
+            return features_and_costs(state, number, *shape, settings.degree, settings.noise)
+
+        if settings.source == "published":
+            drawn_from, (features, costs) = draw_run(self.name, seed, draw)
+            split = published_split(drawn_from, sum(sizes))
+        else:
+            features, costs = draw(draws_of(self.name, seed))
+            costs = rounded_to_single(costs)
+            split = split_sizes_to_rows(sizes, np.arange(sum(sizes)))
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
             problem=self.problem(settings, {}),
             constants={},
             features=features,
-            labels=rounded_to_single(costs),
-            split=split_sizes_to_rows(sizes, np.arange(sum(sizes))),
+            labels=costs,
+            split=split,
         )
 
     def problem(self, settings: ShortestPathSettings, constants: Mapping[str, Any]) -> Problem:

@@ -162,7 +162,7 @@ def test_a_single_row_may_be_written_as_groups_by_options():
         ),
         (PICKS, {"b": [1.0, 1.0, 1.0]}, "the capacities cannot all be met at once"),
         (ITEMS, {"b": [-1.0, 1.0]}, "row 0 cannot be met"),
-        (ITEMS, {"split": ["train"] * K}, "no val instance"),
+        (ITEMS, {"split": ["train"] * K}, "no test instance"),
         (ITEMS, {"split": ["training"] * K}, "split says 'training' of instance 0"),
         (ITEMS, {"labels": some(K)}, "labels have shape (20,); wanted (instances, items)"),
         (

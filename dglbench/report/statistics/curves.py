@@ -2,7 +2,8 @@
 
 A user who stops early keeps the epoch that is best *on validation* so far. So
 the honest curve of a method is the test regret of that epoch, which is a step
-function and may step up; the raw test regret is kept beside it.
+function and may step up; the raw test regret is kept beside it. Where the last epoch
+counts (``choose=last``), each epoch is the best when it is reached.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
         .join(
             regret.filter(pl.col("split") == "val").select("run_id", "epoch", val_regret="judged"),
             on=["run_id", "epoch"],
+            how="left",  # data without validation instances have no such rows
             maintain_order="left",
         )
     )
@@ -50,7 +52,12 @@ def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
     first = pl.col("epoch").min().over("run_id")
     leading = (first < 0) & (pl.col("epoch") <= 0)
     wide = wide.with_columns(selectable=pl.when(~leading).then("val_regret"))
-    better = improving("selectable", of="run_id") | (leading & (pl.col("epoch") == first))
+    last = pl.col("run_id").is_in([run.run_id for run in wanted if run.choose == "last"])
+    better = (
+        improving("selectable", of="run_id")
+        | (leading & (pl.col("epoch") == first))
+        | (last & ~leading)
+    )
 
     def of_the_best(column: str) -> pl.Expr:
         return pl.when(better).then(pl.col(column)).forward_fill().over("run_id")

@@ -120,7 +120,7 @@ def limits(rows: pl.DataFrame, intervals: Mapping[str, Interval]) -> tuple[float
         start = max(warm)
         # What ends further above the warm start than the best is below it is named in a note.
         near = [end for end in ends.to_list() if end <= start + max(start - low, 0.1 * start)]
-        top, room = max(*near, start), 0.12
+        top, room = max([*near, start]), 0.12
     span = max(top - low, 0.02 * abs(top), 1e-4)
     return low - 0.05 * span, top + room * span
 

@@ -52,7 +52,9 @@ def listing(words: list[str], most: int | None = None) -> str:
 def _source(settings: Mapping[str, Any]) -> list[str]:
     """Name where the data come from, unless they are made up, which is the usual case."""
     source = settings.get("source")
-    return [source.upper()] if isinstance(source, str) and source != "synthetic" else []
+    if not isinstance(source, str) or source in ("synthetic", "generated"):
+        return []
+    return ["published data" if source == "published" else source.upper()]
 
 
 def _in_words(fact: str) -> str:

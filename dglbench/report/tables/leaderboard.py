@@ -52,6 +52,8 @@ def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = Non
                 f"† {verdict.reason} To time them under equal conditions: {retime(report, unit)}"
             )
         notes += _unequal_protocols(unit, runs)
+        if {run.choose for run in runs} == {"last"}:
+            notes.append(f"{title(unit)}: the last epoch counts (choose=last), none is chosen.")
     columns = tuple(
         dataclasses.replace(column, files_only=True)
         if column.key in {f"speedup_{name}" for name in BASELINES if name not in report.methods}
@@ -76,7 +78,7 @@ def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
     """Note differences of protocol between methods; the warm start is a method's own choice."""
     differing = sorted(
         name
-        for name in ("epochs", "batch_size", "patience", "evaluate_every")
+        for name in ("epochs", "batch_size", "patience", "evaluate_every", "choose")
         if len({repr(run.protocol.get(name)) for run in runs}) > 1
     )
     if not differing:

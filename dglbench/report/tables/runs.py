@@ -52,6 +52,7 @@ _RUNS = (
     Column("state", "state", "chosen, done, stale, or why there is no result"),
     Column("val_regret", "validation regret", "at the selected epoch", numeric=True),
     Column("test_regret", "test regret", "at the selected epoch", numeric=True, files_only=True),
+    Column("choose", "epoch that counts", "best by validation, or the last", files_only=True),
     Column("epochs", "epochs", "epochs trained", numeric=True),
     Column("train_s", "training time", "training seconds", numeric=True),
     Column("reason", "reason", "what the run or its reader said"),
@@ -70,6 +71,7 @@ def _run_row(run: Run, state: str) -> tuple[Cell, ...]:
         Cell(state, state, _TONES.get(state, "bad")),
         _regret(run.val_regret),
         _regret(test),
+        text(run.choose),
         count(run.epochs_run),
         NOTHING if run.train_s is None else Cell(seconds(run.train_s), run.train_s),
         text((run.message or "").strip().partition("\n")[0]),
@@ -82,7 +84,7 @@ def _unreadable_row(item: Unreadable) -> tuple[Cell, ...]:
         NOTHING,
         NOTHING,
         Cell("unreadable", "unreadable", "bad"),
-        *(NOTHING,) * 4,
+        *(NOTHING,) * 5,
         text(item.reason),
     )
 

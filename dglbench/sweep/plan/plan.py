@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dglbench.data.imported import Own
 from dglbench.data.loading import is_bundled, load_dataset
+from dglbench.errors import SweepError
 from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
@@ -155,15 +156,20 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
     check_folder(out)
     units = make_groups(sweep)
     for unit in units:
-        _check_data([group.specs[0] for group in unit])
+        _check_data([group.specs[0] for group in unit], searched=sweep.search != "none")
     return Plan(sweep, out, units, Survey.of(out))
 
 
-def _check_data(specs: Sequence[RunSpec]) -> None:
+def _check_data(specs: Sequence[RunSpec], *, searched: bool) -> None:
     """Make the data that the runs share, and ask every method and the solver whether they fit."""
     dataset = load_dataset(specs[0].data, specs[0].data_digest)
+    if searched and not len(dataset.rows("val")):
+        raise SweepError(
+            f"{specs[0].data.setting_name} has no validation instances, and a search chooses by "
+            "them; leave --search out, or give the data validation instances."
+        )
     for spec in specs:
-        check_fit(spec, dataset.problem)
+        check_fit(spec, dataset)
     task = find_task(specs[0].data.task)
     if not (is_bundled(task) or task.name == Own.name):  # those two need no torch to be known
         fresh_predictor(task, dataset)

@@ -50,11 +50,12 @@ def resolve_data(task: Task, given: Mapping[str, Any], seed: int) -> TaskSpec:
     return TaskSpec(task.name, task.parse_settings(given), seed)
 
 
-def resolve_protocol(task: Task, given: Mapping[str, Any]) -> Protocol:
-    """Fill the protocol from the task's TOML file, then from what was given."""
+def resolve_protocol(task: Task, settings: Any, given: Mapping[str, Any]) -> Protocol:
+    """Fill the protocol from the task's TOML file, its settings, then from what was given."""
     paper = task.paper()
     defaults = dict(paper.get("protocol", {}))
     defaults |= {f"warm_start_{key}": value for key, value in paper.get("warm_start", {}).items()}
+    defaults |= task.protocol(settings)
     chosen = {**defaults, **{key: value for key, value in given.items() if value is not None}}
     return options.parse(Protocol, chosen, owner="the training protocol")
 

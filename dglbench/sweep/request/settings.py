@@ -175,7 +175,7 @@ def _setting(
         raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
     seeds = _seeds("seeds", requests, index, entry, paper_seeds(name))
     first = TaskSpec(task.name, settings, seeds[0])
-    protocol = resolve_protocol(task, _collect("protocol", requests, index, entry))
+    protocol = resolve_protocol(task, settings, _collect("protocol", requests, index, entry))
     if protocol.is_open:  # the sizes do not depend on the seed
         protocol = with_rhythm(protocol, load_dataset(first, identify(first)))
     plans = _plans(task, settings, requests, index, entry, methods, search)
@@ -231,7 +231,7 @@ def _of_dataset(
     data: str | None = None,
 ) -> Setting:
     task, settings = find_task(dataset.spec.task), dataset.spec.settings
-    protocol = resolve_protocol(task, _collect("protocol", requests, index, entry))
+    protocol = resolve_protocol(task, settings, _collect("protocol", requests, index, entry))
     plans = _plans(task, settings, requests, index, entry, methods, search)
     return Setting(
         task=task.name,
