@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.problem_checks import extremes
-from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave
+from dglbench.structure import ByInstance, ColumnSums, Paths, Structure, TakeLeave, recognise
 from dglbench.structure.matrices import in_some_instance
 
 __all__ = ["Array", "FeasibleSet", "Mask"]
@@ -86,34 +86,42 @@ class FeasibleSet:
         return np.maximum(1.0, np.abs(self.b))
 
     @property
+    def rows_vary(self) -> bool:
+        """Whether A differs by instance."""
+        return self.structure.instances is not None
+
+    @property
     def varies(self) -> bool:
-        """Whether b or the mask differ by instance."""
-        return self.b.ndim == 2 or self.mask.ndim == 3
+        """Whether A, b or the mask differ by instance."""
+        return self.b.ndim == 2 or self.mask.ndim == 3 or self.rows_vary
 
     @property
     def instances(self) -> int | None:
-        """K where b or the mask differ by instance, None where all share them."""
+        """K where A, b or the mask differ by instance, None where all share them."""
         if self.b.ndim == 2:
             return len(self.b)
-        return len(self.mask) if self.mask.ndim == 3 else None
+        return len(self.mask) if self.mask.ndim == 3 else self.structure.instances
 
     @property
     def matrix(self) -> Any:
-        """A as a scipy CSR array of shape (M, G·S)."""
+        """A as a scipy CSR array of shape (M, G·S), where all instances share it."""
         return self.structure.matrix
 
     @cached_property
     def flat_A(self) -> Array:  # noqa: N802 - the paper's name
-        """A as a dense (M, G·S) matrix, for small problems only; 0 on padding."""
-        dense: Array = self.matrix.toarray()
+        """A as a dense (M, G·S) or (K, M, G·S) array, for small problems only; 0 on padding."""
+        structure = self.structure
+        dense: Array = (
+            structure.dense() if isinstance(structure, ByInstance) else self.matrix.toarray()
+        )
         dense *= self.ever.ravel()
         dense.setflags(write=False)
         return dense
 
     @property
     def A(self) -> Array:  # noqa: N802 - the paper's name
-        """A as a dense (M, G, S) array, for small problems only."""
-        return self.flat_A.reshape(self.rows, *self.shape)
+        """A as a dense (M, G, S) or (K, M, G, S) array, for small problems only."""
+        return self.flat_A.reshape(*self.flat_A.shape[:-1], *self.shape)
 
     def usage(self, x: Array) -> Array:
         """A x for decisions of shape (K, G, S), as (K, M)."""
@@ -139,9 +147,25 @@ class FeasibleSet:
         chosen = np.asarray(rows)
         return dataclasses.replace(
             self,
+            structure=self.structure.take(chosen),
             b=self.b[chosen] if self.b.ndim == 2 else self.b,
             mask=self.mask[chosen] if self.mask.ndim == 3 else self.mask,
         )
+
+    def alone(self, instance: int) -> Self:
+        """Return the set of one instance, written as one that all instances share.
+
+        Where A differs by instance, its own structure is recognised.
+        """
+        mask = self.mask if self.mask.ndim == 2 else self.mask[instance]
+        structure = self.structure
+        if isinstance(structure, ByInstance):
+            matrix = structure.one(instance)
+            matrix.data *= mask.ravel()[matrix.indices]
+            matrix.eliminate_zeros()
+            structure = recognise(matrix, *self.shape, mask)
+        b = self.b if self.b.ndim == 1 else self.b[instance]
+        return dataclasses.replace(self, structure=structure, b=b, mask=mask)
 
     @cached_property
     def is_assignment(self) -> bool:

@@ -6,7 +6,7 @@
 
 Values, decisions and scores are arrays of shape (K, G, S): K instances, G
 groups, S options per group. Ragged groups are padded to S options and masked.
-Instances share A and the groups; b and the mask may differ by instance.
+Instances share the groups; A, b and the mask may differ by instance.
 
 What is predicted are parameters p, in the task's own sense and unit, of the
 shape of the labels. `Problem.values` alone turns them into what is
@@ -27,7 +27,14 @@ from dglbench.errors import ProblemError
 from dglbench.feasible_set import Array, FeasibleSet, Mask
 from dglbench.problem_checks import check_feasible, check_mask, check_parts
 from dglbench.structure import ColumnSums, Paths, Structure, TakeLeave, recognise
-from dglbench.structure.matrices import in_some_instance, mask_or_all, picks, sparse_rows
+from dglbench.structure.matrices import (
+    in_some_instance,
+    instance_rows,
+    mask_or_all,
+    picks,
+    rows_vary,
+    sparse_rows,
+)
 from dglbench.value_map import ValueMap
 
 __all__ = ["Array", "Mask", "Problem", "Sense", "read_sense"]
@@ -78,18 +85,25 @@ class Problem(FeasibleSet):
         """Check the parts and put them together; options exist and are predicted by default.
 
         A is an array (rows, groups, options), or a matrix (rows, groups · options), dense or
-        scipy sparse, with ``groups`` or ``mask`` to give the shape. ``equality`` says which rows
-        are exact (true or false for all, or per row). ``parameters`` is B, a matrix of groups ·
-        options rows and one column per parameter; without it labels are option values.
-        ``known`` is y₀, (groups, options).
+        scipy sparse, with ``groups`` or ``mask`` to give the shape. Where it differs by
+        instance, it is (instances, rows, groups, options) or a list of sparse matrices.
+        ``equality`` says which rows are exact (true or false for all, or per row).
+        ``parameters`` is B, a matrix of groups · options rows and one column per parameter;
+        without it labels are option values. ``known`` is y₀, (groups, options).
         """
-        matrix, shape = sparse_rows(A, groups, mask)
-        exists = mask_or_all(mask, shape)
-        check_mask(exists, shape)
-        shared = in_some_instance(exists)
-        if (~shared.ravel())[matrix.indices].any():
-            raise ProblemError("A must be 0 on options that do not exist (padding).")
-        structure = recognise(matrix, *shape, shared)
+        structure: Structure
+        if rows_vary(A):
+            structure = by_instance = instance_rows(A, groups, mask)
+            shape = (structure.groups, structure.options)
+            exists = mask_or_all(mask, shape)
+            check_mask(exists, shape)
+            _check_padding(by_instance.pattern.at % (shape[0] * shape[1]), exists)
+        else:
+            matrix, shape = sparse_rows(A, groups, mask)
+            exists = mask_or_all(mask, shape)
+            check_mask(exists, shape)
+            _check_padding(matrix.indices, exists)
+            structure = recognise(matrix, *shape, in_some_instance(exists))
         return cls._of(
             structure, b, exists, predicted, equality, sense, ValueMap(shape, parameters, known)
         )
@@ -283,10 +297,23 @@ class Problem(FeasibleSet):
         labels[:, self.predicted] = packed
         return labels
 
-    def vary(self, *, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
-        """Return this problem with a b (K, M) or a mask (K, G, S) of each instance's own."""
+    def vary(
+        self,
+        *,
+        A: Any = None,
+        b: npt.ArrayLike | None = None,
+        mask: npt.ArrayLike | None = None,
+    ) -> Problem:
+        """Return this problem with an A, b (K, M) or mask (K, G, S) of each instance's own.
+
+        A is (K, M, G, S), or a list of K sparse matrices (M, G·S).
+        """
+        structure = self.structure
+        if A is not None:
+            structure = _instance_rows_of(self, A, self.mask if mask is None else np.asarray(mask))
         problem = dataclasses.replace(
             self,
+            structure=structure,
             b=self.b if b is None else np.array(b, dtype=np.float64),
             mask=self.mask if mask is None else np.array(mask, dtype=bool),
         )
@@ -296,5 +323,29 @@ class Problem(FeasibleSet):
     def _check(self) -> None:
         check_parts(self)
         check_feasible(self)
-        for array in (self.b, self.equality, self.mask, self.predicted, self.matrix.data):
+        for array in (self.b, self.equality, self.mask, self.predicted, self.structure.numbers):
             array.setflags(write=False)
+
+
+def _instance_rows_of(problem: Problem, A: Any, mask: Mask) -> Structure:
+    """Return the rows of each instance, for the rows, groups and options of a problem."""
+    wanted = (problem.rows, *problem.shape)
+    if not rows_vary(A):
+        raise ProblemError(
+            f"A must be (instances, rows, groups, options) = (instances, "
+            f"{', '.join(map(str, wanted))}) or a list of sparse matrices, got shape {np.shape(A)}."
+        )
+    structure = instance_rows(A, problem.groups, None)
+    if (structure.rows, structure.groups, structure.options) != wanted:
+        raise ProblemError(
+            f"A must have shape (instances, {', '.join(map(str, wanted))}), got "
+            f"(instances, {structure.rows}, {structure.groups}, {structure.options})."
+        )
+    _check_padding(structure.pattern.at % problem.size, mask)
+    return structure
+
+
+def _check_padding(used: npt.NDArray[np.intp], mask: Mask) -> None:
+    """Refuse entries of A on options that exist in no instance."""
+    if (~in_some_instance(mask).ravel())[used].any():
+        raise ProblemError("A must be 0 on options that do not exist (padding).")

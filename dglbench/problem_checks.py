@@ -46,12 +46,18 @@ def check_parts(problem: Problem) -> None:
         raise ProblemError(
             f"equality must say yes or no for each row ({rows}), got {problem.equality.shape}."
         )
-    if problem.b.ndim == 2 and problem.mask.ndim == 3 and len(problem.b) != len(problem.mask):
+    counts = {
+        "A": problem.structure.instances,
+        "b": len(b) if b.ndim == 2 else None,
+        "mask": len(problem.mask) if problem.mask.ndim == 3 else None,
+    }
+    known = {name: count for name, count in counts.items() if count is not None}
+    if len(set(known.values())) > 1:
+        told = " and ".join(f"{name} {count}" for name, count in known.items())
         raise ProblemError(
-            f"b has {len(problem.b)} instances and mask {len(problem.mask)}; "
-            "both need one entry per instance."
+            f"the numbers of instances differ ({told}); all need one entry per instance."
         )
-    if not (np.isfinite(problem.matrix.data).all() and np.isfinite(b).all()):
+    if not (np.isfinite(problem.structure.numbers).all() and np.isfinite(b).all()):
         raise ProblemError("A and b must be finite; they hold NaN or infinite entries.")
     if problem.mask.ndim == 2 and (problem.predicted & ~problem.mask).any():
         raise ProblemError("an option that does not exist cannot be predicted.")
@@ -85,15 +91,16 @@ def check_feasible(problem: Problem) -> None:
     """Raise `ProblemError` if some instance has no feasible choice, as far as an LP can tell."""
     ends: tuple[Array, Array] | None = None
     for case in _cases(problem):
-        if ends is None or problem.mask.ndim == 3:
-            ends = extremes(problem, case.mask)
-        _check_rows(problem, case, *ends)
-        if not _jointly_feasible(problem, case):
-            raise ProblemError(_joint_sentence(problem, case))
+        at = problem.alone(case.instance or 0) if problem.rows_vary else problem
+        if ends is None or problem.mask.ndim == 3 or problem.rows_vary:
+            ends = extremes(at, case.mask)
+        _check_rows(at, case, *ends)
+        if not _jointly_feasible(at, case):
+            raise ProblemError(_joint_sentence(at, case))
 
 
 def _cases(problem: Problem) -> Iterator[_Case]:
-    """Each different pair of b and mask once."""
+    """Each different pair of b and mask once, or every instance where A differs too."""
     if not problem.varies:
         yield _Case(problem.b, problem.mask, None)
         return
@@ -102,7 +109,7 @@ def _cases(problem: Problem) -> Iterator[_Case]:
         b = problem.b[instance] if problem.b.ndim == 2 else problem.b
         mask = problem.mask[instance] if problem.mask.ndim == 3 else problem.mask
         key = b.tobytes() + (np.packbits(mask).tobytes() if problem.mask.ndim == 3 else b"")
-        if key not in seen:
+        if key not in seen or problem.rows_vary:
             seen.add(key)
             yield _Case(b, mask, instance)
 

@@ -138,6 +138,41 @@ def weekly_knapsacks(draw: st.DrawFn) -> Problem:
     return Problem.knapsack(weights, 0.0).vary(b=capacity, mask=mask)
 
 
+@st.composite
+def weekly_rows(draw: st.DrawFn) -> Problem:
+    """What options use differs by instance, and b and the mask may too; any row may be exact."""
+    rng = draw(generators())
+    rows, groups, options = (draw(st.integers(1, top)) for top in (3, 4, 3))
+    exact = rng.random(rows) < 0.3
+    whole = draw(st.booleans())
+    A = rng.integers(-1, 3, size=(INSTANCES, rows, groups, options)).astype(float)
+    if not whole:
+        A += np.where(A == 0, 0.0, rng.random(A.shape).round(2))
+    choice = rng.integers(options, size=(INSTANCES, groups))
+    x = np.zeros((INSTANCES, groups, options))
+    np.put_along_axis(x, choice[:, :, None], 1.0, axis=2)
+    used = np.einsum("kmgs,kgs->km", A, x) + np.where(exact, 0.0, rng.integers(2, size=rows))
+    mask = np.ones((groups, options), dtype=bool)
+    if draw(st.booleans()):
+        mask = (rng.random(x.shape) < 0.7) | (x == 1.0)
+        A = A * mask.any(axis=0)
+    if draw(st.booleans()) and not exact.any():
+        return Problem.build(A, used.max(axis=0), mask, equality=exact)
+    return Problem.build(A, used, mask, equality=exact)
+
+
+@st.composite
+def weekly_weights(draw: st.DrawFn) -> Problem:
+    """Items that weigh another amount every week, in one or two knapsacks."""
+    rng = draw(generators())
+    items, rows = draw(st.integers(1, 6)), draw(st.integers(1, 2))
+    A = np.zeros((INSTANCES, rows, items, 2))
+    A[..., 0] = rng.integers(0, 6, size=(INSTANCES, rows, items))
+    capacity = rng.integers(0, 3 * items, size=rows).astype(float)
+    predicted = np.broadcast_to(np.array([True, False]), (items, 2))
+    return Problem.build(A, capacity, predicted=predicted)
+
+
 PROBLEMS = {
     "general": general(),
     "cohorts": cohorts(),
@@ -147,4 +182,6 @@ PROBLEMS = {
     "cyclic": cyclic(),
     "top-k": counts(),
     "weekly-knapsack": weekly_knapsacks(),
+    "weekly-rows": weekly_rows(),
+    "weekly-weights": weekly_weights(),
 }

@@ -108,3 +108,52 @@ def test_pack_and_unpack(values, predicted):
     assert packed.shape == (4, predicted.sum())
     assert np.array_equal(problem.unpack(packed), np.where(predicted, values, 0.0))
     assert np.array_equal(problem.pack(problem.unpack(packed)), packed)
+
+
+def test_a_matrix_of_each_instance():
+    from scipy.sparse import csr_array
+
+    A = np.zeros((4, 2, 3, 2))
+    A[..., 0] = np.arange(24.0).reshape(4, 2, 3)
+    problem = Problem.build(A, [30.0, 60.0])
+    assert (problem.instances, problem.rows_vary, problem.is_knapsack) == (4, True, False)
+    assert np.array_equal(problem.A, A)
+    sparse = Problem.build([csr_array(one.reshape(2, 6)) for one in A], [30.0, 60.0], groups=3)
+    assert np.array_equal(sparse.A, A)
+    assert np.array_equal(Problem.build(A[0], [30.0, 60.0]).vary(A=A).A, A)
+    assert np.array_equal(problem.take([3, 1]).A, A[[3, 1]])
+    single = Problem.build(A[:, :1], [30.0]).alone(2)
+    assert single.is_knapsack
+    assert np.array_equal(single.A, A[2, :1])
+    with pytest.raises(ProblemError, match=r"no single matrix; ask for one with problem\.alone"):
+        problem.matrix  # noqa: B018 - asking is what is refused
+    with pytest.raises(ValueError, match="read-only"):
+        problem.structure.use[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"A": np.full((3, 1, 2, 2), 2.0)}, "instance 0: row 0 cannot be met"),
+        ({"A": np.stack([np.zeros((1, 2, 2)), np.full((1, 2, 2), 9.0)])}, "instance 1: row 0"),
+        ({"A": np.zeros((3, 2, 2, 2))}, r"A must have shape \(instances, 1, 2, 2\), got"),
+        ({"A": np.zeros((2, 2))}, r"A must be \(instances, rows, groups, options\)"),
+        ({"A": np.full((3, 1, 2, 2), np.nan)}, "A and b must be finite"),
+        ({"A": np.zeros((3, 1, 2, 2)), "b": [[1.0]] * 2}, r"instances differ \(A 3 and b 2\)"),
+    ],
+)
+def test_matrices_of_each_instance_that_do_not_fit(changed, says):
+    problem = Problem.build(np.zeros((1, 2, 2)), [1])
+    with pytest.raises(ProblemError, match=says):
+        problem.vary(**changed)
+
+
+def test_padding_uses_nothing_in_any_instance():
+    mask = np.array([[True, True], [True, False]])
+    A = np.zeros((3, 1, 2, 2))
+    assert Problem.build(A, [1], mask=mask).rows_vary
+    A[1, 0, 1, 1] = 1.0
+    with pytest.raises(ProblemError, match="A must be 0 on options that do not exist"):
+        Problem.build(A, [1], mask=mask)
+    with pytest.raises(ProblemError, match="A must be 0 on options that do not exist"):
+        Problem.build(A[0], [1], mask=mask).vary(A=A)

@@ -118,10 +118,15 @@ def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | N
             "wanted an array called features."
         )
     parts = {name: found[name] for name, ndim in (("b", 2), ("mask", 3)) if _has(found, name, ndim)}
+    trained_on = predictor.dataset
     try:
         features = found["features"].astype("float64")
         if predictor.dataset.constants.get("none"):
             features, parts = _with_none(features, parts)
+        if "A" in found and trained_on.problem.rows_vary:
+            from dglbench.data.importing import rows_of_new_instances
+
+            parts["A"] = rows_of_new_instances(found["A"], trained_on)
         return features, predictor.vary(**parts) if parts else None
     except (TypeError, ValueError) as error:
         raise DatasetError(

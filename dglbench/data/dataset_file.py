@@ -1,9 +1,10 @@
 """The dataset file: one Parquet row per instance, whole and checked or refused.
 
 Columns ``instance, split, features, labels``; the last two are flattened lists,
-labels of what is predicted only, in the task's own sense and unit. Where b or the
-mask differ by instance, columns ``b`` (one number per row of A) and ``mask`` (true or
-false per option, group after group) hold them. The schema metadata key ``dglbench``
+labels of what is predicted only, in the task's own sense and unit. Where A, b or the
+mask differ by instance, columns ``A`` (the entries at the places ``A_at`` of the metadata,
+counted through rows, groups and options), ``b`` (one number per row of A) and ``mask`` (true
+or false per option, group after group) hold them. The schema metadata key ``dglbench``
 holds a JSON document with the format version, task, settings, seed, shapes, sense,
 constants (weights or capacities) and a digest of all of that and of every column.
 Whatever changes in the file, what is read has the content that was written, or the
@@ -25,6 +26,13 @@ import numpy.typing as npt
 
 from dglbench import options
 from dglbench.atomic import atomic_path
+from dglbench.data.by_instance import (
+    VARYING,
+    empty_parts,
+    parts_by_instance,
+    places_of_rows,
+    with_parts,
+)
 from dglbench.errors import DatasetError, DglbenchError
 from dglbench.plugins import find_task
 from dglbench.task import SPLITS, Dataset, TaskSpec
@@ -56,7 +64,6 @@ _NEEDED = (
     "by_instance",
 )
 _COLUMNS = ("instance", "split", "features", "labels")
-_VARYING = ("b", "mask")
 _BATCH_BYTES = 64_000_000  # what is copied at a time, on writing, reading and hashing
 
 
@@ -72,7 +79,7 @@ def write_dataset(dataset: Dataset, path: Path) -> str:
 
     document = _document(dataset)
     document["digest"] = _digest(document, dataset)
-    varying = _varying(dataset)
+    varying = parts_by_instance(dataset.problem)
     schema = pa.schema(
         [
             pa.field("instance", pa.int64(), nullable=False),
@@ -172,7 +179,12 @@ def _read(path: Path) -> Dataset:
             )
         labels = dataset.problem.pack(dataset.labels[:0])
         widths = {"features": math.prod(dataset.features.shape[1:]), "labels": labels.shape[1]}
-        varying = _room_for_instances(document, dataset)
+        varying = empty_parts(
+            dataset.problem,
+            len(dataset.labels),
+            document["by_instance"],
+            document.get("A_at"),
+        )
         start = 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=[*_COLUMNS, *varying])
@@ -190,7 +202,7 @@ def _read(path: Path) -> Dataset:
                 part[rows] = found.reshape(-1, *part.shape[1:])
             start = rows.stop
     if varying:
-        dataset = _with_instances(path, dataset, varying)
+        dataset = _with_instances(path, document, dataset, varying)
     if _digest(document, dataset) != document["digest"]:
         raise _refused(path, "is damaged: its content does not match its digest")
     return dataset
@@ -216,7 +228,9 @@ def _checked_document(path: Path, file: Any) -> dict[str, Any]:
         raise _refused(path, f"is damaged: its metadata lacks {', '.join(lacking)}")
     if not isinstance(document["by_instance"], list):
         raise _refused(path, "is damaged: its metadata holds nonsense (by_instance is not a list)")
-    columns = [*_COLUMNS, *(name for name in document["by_instance"] if name in _VARYING)]
+    columns = [*_COLUMNS, *(name for name in document["by_instance"] if name in VARYING)]
+    if "A" in columns and not isinstance(document.get("A_at"), list):
+        raise _refused(path, "is damaged: its metadata lacks A_at, the places of the entries of A")
     missing = [name for name in columns if name not in file.schema_arrow.names]
     if missing:
         raise _refused(
@@ -305,32 +319,18 @@ def _plain(path: Path, what: str) -> DatasetError:
     return DatasetError(f"{path} {what}; make one from your arrays with dglbench import {path}.")
 
 
-def _varying(dataset: Dataset) -> dict[str, Any]:
-    """Return the parts of the problem that differ by instance, by column name."""
-    problem = dataset.problem
-    parts = {"b": (problem.b, 2), "mask": (problem.mask, 3)}
-    return {name: part for name, (part, ndim) in parts.items() if part.ndim == ndim}
-
-
-def _room_for_instances(document: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
-    """Return empty arrays for what the metadata says differs by instance."""
-    problem, count = dataset.problem, len(dataset.labels)
-    room = {
-        "b": np.empty((count, problem.rows)),
-        "mask": np.empty((count, *problem.shape), dtype=bool),
-    }
-    return {name: room[name] for name in document["by_instance"] if name in room}
-
-
-def _with_instances(path: Path, dataset: Dataset, varying: dict[str, Any]) -> Dataset:
+def _with_instances(
+    path: Path, document: dict[str, Any], dataset: Dataset, varying: dict[str, Any]
+) -> Dataset:
     try:
-        problem = dataset.problem.vary(**varying)
+        problem = with_parts(dataset.problem, varying, document.get("A_at"))
     except DglbenchError as error:
         raise _refused(path, f"cannot be used: {str(error).rstrip('.')}") from error
     return replace(dataset, problem=problem)
 
 
 def _document(dataset: Dataset) -> dict[str, Any]:
+    places = places_of_rows(dataset.problem)
     return {
         "format": FORMAT_VERSION,
         "task": dataset.spec.task,
@@ -340,7 +340,8 @@ def _document(dataset: Dataset) -> dict[str, Any]:
         "feature_shape": list(dataset.features.shape[1:]),
         "constants": dict(dataset.constants),
         "sense": dataset.problem.sense,
-        "by_instance": list(_varying(dataset)),
+        "by_instance": list(parts_by_instance(dataset.problem)),
+        **({} if places is None else {"A_at": places}),
     }
 
 
@@ -354,7 +355,7 @@ def _digest(document: dict[str, Any], dataset: Dataset) -> str:
     for rows in _batches(dataset):
         labels = dataset.problem.pack(dataset.labels[rows])
         digest.update(np.ascontiguousarray(labels, dtype="<f8").data)
-    for part in _varying(dataset).values():
+    for part in parts_by_instance(dataset.problem).values():
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
 

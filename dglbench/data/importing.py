@@ -13,7 +13,13 @@ import numpy.typing as npt
 from dglbench.data.arrays import read_arrays
 from dglbench.data.checks import check_dataset, shape_words
 from dglbench.data.imported import Own, OwnSettings, check_name, to_entries
-from dglbench.data.layouts import READINGS, Layout, read_features, read_layout
+from dglbench.data.layouts import (
+    READINGS,
+    Layout,
+    read_features,
+    read_layout,
+    rows_by_instance,
+)
 from dglbench.errors import DatasetError, OptionError
 from dglbench.problem import Array, read_sense
 from dglbench.solvers import evaluation_solver
@@ -26,6 +32,7 @@ __all__ = [
     "constant_features",
     "import_arrays",
     "import_files",
+    "rows_of_new_instances",
     "understood",
 ]
 
@@ -92,11 +99,19 @@ def import_arrays(
     if numbers["b"].size == 1 and numbers["A"].shape == numbers["labels"].shape[1:]:
         numbers["A"] = numbers["A"][None]  # the only row, written without its axis
     groups = np.asarray(arrays["groups"]) if "groups" in arrays else None
-    layout = read_layout(numbers["labels"], numbers["A"], groups, say.get("A"))
+    varying = rows_by_instance(numbers["labels"], numbers["A"], numbers["b"], say.get("A"))
+    layout = read_layout(
+        numbers["labels"],
+        # The rows of all instances, one after the other: they are laid out alike.
+        numbers["A"] if varying is None else varying.reshape(-1, *varying.shape[2:]),
+        groups,
+        None if say.get("A") == "by-instance" else say.get("A"),
+    )
     exists = _existing(arrays, layout)
     _check_labels(layout, exists)
     features = read_features(np.atleast_1d(numbers["features"]), layout, say.get("features"))
-    names = _names(arrays, layout, len(layout.A))
+    rows = len(layout.A) if varying is None else varying.shape[1]
+    names = _names(arrays, layout, rows)
     none = allow_none and not exists.any(axis=-1).all()
     if none:
         layout = layout._replace(labels=add_option(layout.labels), A=add_option(layout.A))
@@ -107,12 +122,12 @@ def import_arrays(
             for key, given in names.items()
         }
     ever = exists if exists.ndim == 2 else exists.any(axis=0)
-    A = np.where(ever, layout.A, 0.0)
-    b = _capacities(numbers["b"], len(A), len(layout.labels))
+    every_A = np.where(ever, layout.A, 0.0).reshape(-1, rows, *ever.shape)
+    b = _capacities(numbers["b"], rows, len(layout.labels))
     constants = {
-        "A": to_entries(A),
+        "A": to_entries(every_A[0]),
         "b": (b if b.ndim == 1 else b[0]).tolist(),
-        "equality": _exact(arrays.get("equality", False), len(A)),
+        "equality": _exact(arrays.get("equality", False), rows),
         "mask": None if ever.all() else ever.tolist(),
         "sense": _sense(arrays.get("sense", "maximise")),
         "items": layout.items,
@@ -121,9 +136,11 @@ def import_arrays(
     }
     settings = OwnSettings(n=layout.labels.shape[1], name=name)
     problem = Own().problem(settings, constants)
-    if b.ndim == 2 or exists.ndim == 3:
+    if b.ndim == 2 or exists.ndim == 3 or varying is not None:
         problem = problem.vary(
-            b=b if b.ndim == 2 else None, mask=exists if exists.ndim == 3 else None
+            A=None if varying is None else every_A,
+            b=b if b.ndim == 2 else None,
+            mask=exists if exists.ndim == 3 else None,
         )
     dataset = Dataset(
         spec=TaskSpec(Own.name, settings, seed=0),
@@ -135,6 +152,25 @@ def import_arrays(
     )
     check_dataset(dataset, "the import")
     return dataset
+
+
+def rows_of_new_instances(A: Array, dataset: Dataset) -> Array:
+    """Return A of new instances as (K, M, G, S), given in any layout that the import takes."""
+    problem, constants = dataset.problem, dataset.constants
+    groups, options = problem.shape
+    known = options - bool(constants.get("items") or constants.get("none"))
+    for given in (A, A[:, None]):  # a single row may lack its axis
+        for width in (options, known):
+            if given.shape[1:] in (
+                (problem.rows, groups, width),
+                (problem.rows, groups * width),
+            ):
+                laid_out = given.reshape(len(A), problem.rows, groups, width)
+                return np.pad(laid_out, ((0, 0), (0, 0), (0, 0), (0, options - width)))
+    raise DatasetError(
+        f"A has shape {shape_words(A.shape)}; wanted (instances, {problem.rows}, {groups * known}) "
+        f"or (instances, {problem.rows}, {groups}, {known}), as in training."
+    )
 
 
 def add_option(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -162,7 +198,7 @@ def understood(dataset: Dataset) -> str:
     rows = _count(problem.rows - exact, "capacity row")
     if exact:
         rows = f"{rows} and " * (exact < problem.rows) + _count(exact, "exact row")
-    if problem.b.ndim == 2:
+    if problem.b.ndim == 2 or problem.rows_vary:
         rows += " that differ by instance"
     return "; ".join(
         [
@@ -181,11 +217,12 @@ def _each(dataset: Dataset) -> str:
 
 
 def _binding(dataset: Dataset) -> str:
-    problem, b = dataset.problem, dataset.problem.take([0]).b.reshape(-1)
+    problem, at = dataset.problem, dataset.problem.take([0])
+    b = at.b.reshape(-1)
     values = problem.values(dataset.labels[:1])
     x = evaluation_solver(Own(), problem).relax(values, np.array([0]))
     room = _TOLERANCE * np.maximum(1.0, np.abs(b))
-    binding = int((problem.usage(x)[0] >= b - room).sum())
+    binding = int((at.usage(x)[0] >= b - room).sum())
     if problem.rows == 1:
         return "binding" if binding else "not binding"
     return {0: "none binding", problem.rows: "all binding"}.get(binding, f"{binding} binding")

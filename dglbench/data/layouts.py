@@ -16,11 +16,11 @@ from dglbench.data.checks import shape_words
 from dglbench.errors import DatasetError
 from dglbench.problem import Array
 
-__all__ = ["READINGS", "Layout", "read_features", "read_layout"]
+__all__ = ["READINGS", "Layout", "read_features", "read_layout", "rows_by_instance"]
 
 READINGS = {
     "features": ("per-instance", "per-group", "per-item", "per-option"),
-    "A": ("every-option", "per-option", "take-or-leave"),
+    "A": ("every-option", "per-option", "take-or-leave", "by-instance"),
 }
 """What ``--read ARRAY=READING`` may say."""
 
@@ -69,6 +69,29 @@ def read_layout(
     use = np.stack([weights, np.zeros_like(weights)], axis=-1)
     exists = np.ones((width, 2), dtype=bool)
     return Layout(take, use, exists, True, lambda values: values)
+
+
+def rows_by_instance(labels: Array, A: Array, b: Array, say: str | None) -> Array | None:
+    """Return A as (instances, rows, …) if it differs by instance, else None.
+
+    It does if it starts with the number of instances and goes on with the rows that b has; a
+    single row may be written without its axis.
+    """
+    count, asked = len(labels), say == "by-instance"
+    rows = b.shape[-1] if b.ndim else 1
+    if rows == 1 and A.shape == labels.shape and (count > 1 or asked):
+        return A[:, None]
+    fits = A.ndim > 2 and len(A) == count and A.shape[1] == rows
+    if fits and (A.ndim == 4 or asked):
+        return A
+    if asked or A.ndim == 4:
+        raise DatasetError(
+            f"A has shape {shape_words(A.shape)} and b {shape_words(b.shape)}, which cannot be "
+            f"read by-instance; wanted ({count}, rows, …) and the same rows of b."
+        )
+    options = {labels.shape[-1], int(np.prod(labels.shape[1:]))}
+    # As many rows as instances may also be one A: then only --read A=by-instance says otherwise.
+    return A if fits and A.shape[2] in options and rows != count else None
 
 
 def read_features(features: Array, layout: Layout, say: str | None) -> Array:

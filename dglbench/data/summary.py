@@ -105,7 +105,7 @@ def summarise(
         exact.append((values * decision).sum(axis=(1, 2)))
         relaxed.append(np.where(part, (values * x).sum(axis=(1, 2)), exact[-1]))
         room = _TOLERANCE * np.maximum(1.0, np.abs(at.b))
-        binding.append((problem.usage(x) >= at.b - room).sum(axis=1))
+        binding.append((at.usage(x) >= at.b - room).sum(axis=1))
         fractional.append(part)
         unique += [
             duals_are_unique(problem.take([rows[i]]), values[i], x[i])

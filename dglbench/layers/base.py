@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from dglbench.errors import SolverError
+from dglbench.errors import ProblemError, SolverError
 from dglbench.problem import Problem
 
 if TYPE_CHECKING:
@@ -35,7 +35,22 @@ class Layer(ABC):
     warm_starts: ClassVar[bool] = False
     """Whether it starts an instance from where it ended last time, and so needs its row."""
 
+    varying_rows: ClassVar[bool] = False
+    """Whether it serves problems whose A differs by instance."""
+
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """Say in one sentence why this layer cannot serve the problem; None if it can."""
+        if problem.rows_vary and not cls.varying_rows:
+            return (
+                f"{cls.__name__} needs one A for all instances, and here A differs by instance; "
+                "use the layers dual-quadratic or dual-entropy (such as in qptl-dual)."
+            )
+        return None
+
     def __init__(self, problem: Problem, *, threads: int = 1) -> None:
+        if reason := self.refuses(problem):
+            raise ProblemError(reason)
         self.problem, self.threads = problem, threads
         self.failures = 0
 
@@ -52,8 +67,8 @@ class Layer(ABC):
             return self.problem
         if rows is None or len(rows) != count:
             raise SolverError(
-                "the capacities or options of this problem differ by instance, so the layer must "
-                "know which instances these are; pass rows=, such as batch.rows."
+                "the rows, capacities or options of this problem differ by instance, so the layer "
+                "must know which instances these are; pass rows=, such as batch.rows."
             )
         return self.problem.take(rows.numpy())
 

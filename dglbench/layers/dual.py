@@ -41,6 +41,7 @@ class _DualLayer(Layer):
     """What both regularisers share."""
 
     warm_starts: ClassVar[bool] = True
+    varying_rows: ClassVar[bool] = True
     regulariser: ClassVar[Regulariser]
 
     def __init__(self, problem: Problem, *, strength: float, threads: int = 1) -> None:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from dglbench.layers.curvature import HELD, curvature_of
 from dglbench.layers.regularisers import Regulariser, largest_weight
 from dglbench.problem import Array, Mask, Problem
+from dglbench.structure import Structure
 from dglbench.structure.base import options_first, options_less
 
 __all__ = ["ACCEPTED", "DualPoint", "follow", "minimise"]
@@ -205,7 +206,8 @@ class _Search:
             scores = _part(self.scores, chosen, every and whole) - ahead
             there = _part(duals, waiting, whole) + towards
             x = self.regulariser.decide(scores, self.strength)
-            slope_there = _shared(self.b, chosen) - self.structure.usage(x)
+            used = self._of(chosen, every and whole).usage(x)
+            slope_there = _shared(self.b, chosen) - used
             residual = self._residual(there, slope_there, _shared(self.unit, chosen))
             onward = np.vecdot(slope_there, _part(direction, waiting, whole))
             # D is convex: where it still falls at the far end, it fell all the way. That, and half
@@ -238,6 +240,10 @@ class _Search:
         self.damping = np.minimum(np.maximum(self.damping, 1e-6), 1e2)
         return moved
 
+    def _of(self, index: Index, every: bool) -> Structure:
+        """Return A of some instances; ``every`` if that is all of them."""
+        return self.structure if every else self.structure.take(index)
+
     def _values_at(self, at: Index, scores: Array, x: Array, duals: Array) -> Array:
         """(2, K'): D of the instances ``at``, where they stand and at the scores, x and λ given."""
         scores, x = np.concatenate([self.scores[at], scores]), np.concatenate([self.x[at], x])
@@ -254,7 +260,7 @@ class _Search:
 
     def _cut(self, direction: Array, live: Index) -> Array:
         """Shorten, in place, what moves prices further than values differ; return those prices."""
-        prices = self.structure.prices(direction)
+        prices = self._of(live, len(live) == len(self.duals)).prices(direction)
         furthest = np.abs(direction).max(axis=1) * self.structure.steepest_price
         far = furthest > 10.0 * self.strength
         if far.any():
@@ -273,8 +279,8 @@ class _Search:
     def _direction(self, x: Array, live: Index, duals: Array, slope: Array) -> Array:
         """Minimise the damped quadratic model over λ + d ≥ 0, by changing sets of fixed rows."""
         response = self.regulariser.response(x, self.strength)
-        curvature = curvature_of(self.structure, response)
         every = len(live) == len(self.duals)
+        curvature = curvature_of(self._of(live, every), response)
         near = np.minimum(_part(self.residual, live, every), 1.0)
         damping = _part(self.damping, live, every) * near + _LEAST_SHIFT
         # Where every group is decided, what is left of the curvature is rounding.

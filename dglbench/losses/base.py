@@ -107,8 +107,8 @@ class DecisionLoss(nn.Module, ABC):
         known = self.problem.instances
         if known is not None and count and int(checked.max()) >= known:
             raise ProblemError(
-                f"capacities or options of this problem differ by instance, and it has {known} "
-                f"instances; row {int(checked.max())} is not among them."
+                "rows, capacities or options of this problem differ by instance, and it has "
+                f"{known} instances; row {int(checked.max())} is not among them."
             )
         return checked
 

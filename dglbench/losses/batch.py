@@ -131,8 +131,8 @@ class Constraints:
         known = self.problem.instances
         if known is not None and known != len(batch):
             raise SolverError(
-                f"capacities or options differ by instance, and these constraints are of {known} "
-                f"instances, not of {len(batch)}; take constraints.at(batch.rows) first."
+                f"rows, capacities or options differ by instance, and these constraints are of "
+                f"{known} instances, not of {len(batch)}; take constraints.at(batch.rows) first."
             )
 
 

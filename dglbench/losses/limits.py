@@ -24,6 +24,6 @@ def no_cache(problem: Problem) -> str | None:
     if not problem.varies:
         return None
     return (
-        "its capacities or options differ by instance, and a cache of decisions needs one "
+        "its rows, capacities or options differ by instance, and a cache of decisions needs one "
         "feasible set for all of them; use spo, which solves every instance."
     )

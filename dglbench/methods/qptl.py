@@ -10,6 +10,8 @@ from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
 from dglbench.methods.base import LearningRate, Method, Start, Training
+from dglbench.plugins import find_layer
+from dglbench.problem import Problem
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +44,11 @@ class Qptl(Method):
     group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = QptlOptions
     layers: ClassVar[tuple[str, ...]] = ("cvxpylayers",)
+
+    @classmethod
+    def refuses(cls, problem: Problem) -> str | None:
+        """See `Method.refuses`: what its layer refuses."""
+        return find_layer(cls.layers[0]).refuses(problem)
 
     def __init__(self, options: QptlOptions) -> None:
         # Imported now, because `prepare` is timed.

@@ -46,7 +46,7 @@ class Solver(SolverFamily):
     relaxation as (K, M): λ ≥ 0 on ≤ rows, of either sign on = rows. Numpy in,
     numpy out; torch in, torch out (detached).
 
-    Coefficients are values to maximise (`Problem.values`). Where b or the mask
+    Coefficients are values to maximise (`Problem.values`). Where A, b or the mask
     differ by instance, ``rows`` says which instances of the problem these are.
 
     Duals are a pure function of the problem and the coefficients: what was
@@ -59,6 +59,9 @@ class Solver(SolverFamily):
     """How far off the value of `relax`, the bound of `duals` and their rows may be, as a share of
     the largest value (of b for rows) times the groups; 0 but for rounding in an exact solver."""
 
+    varying_rows: ClassVar[bool] = False
+    """Whether it answers where A differs by instance; unless it says so, it is refused there."""
+
     @classmethod
     def refuses(cls, problem: Problem) -> str | None:
         """Say in one sentence why this solver cannot serve the problem; None if it can."""
@@ -66,6 +69,11 @@ class Solver(SolverFamily):
 
     def __init__(self, problem: Problem) -> None:
         reason = self.refuses(problem)
+        if problem.rows_vary and not (reason or self.varying_rows):
+            reason = (
+                f"{type(self).__name__} needs one A for all instances, and here A differs by "
+                "instance; use the ortools solver."
+            )
         if reason:
             raise ProblemError(reason)
         self.problem = problem
@@ -138,8 +146,7 @@ class Solver(SolverFamily):
             return found
         return found.to(device=values.device, dtype=values.dtype)
 
-    @staticmethod
-    def _ask(question: Any, values: Array, at: Problem) -> Array:
+    def _ask(self, question: Any, values: Array, at: Problem) -> Array:
         """Pass the instances on, unless the solver's answers take values alone."""
         if _takes_instances(question.__func__):
             return cast(Array, question(values, at))
@@ -158,7 +165,7 @@ class Solver(SolverFamily):
             return problem
         if rows is None:
             raise SolverError(
-                "the capacities or options of this problem differ by instance, so the solver "
+                "the rows, capacities or options of this problem differ by instance, so the solver "
                 "must know which instances these are; pass rows=, such as batch.rows."
             )
         chosen = np.asarray(rows)

@@ -35,6 +35,8 @@ GLOP_PARAMETERS = (
 )
 # A row that cannot bind and has more room than this is left open: beyond 1e30 GLOP ends ABNORMAL.
 MOST_ROOM = 1e20
+# SCIP proves its bound on LPs whose reduced costs are right to this (its own default).
+SCIP_ERROR = 1e-7
 SCIP_PARAMETERS = "limits/gap = 0\nlimits/absgap = 0\nnumerics/feastol = 1e-9\n"
 
 
@@ -150,8 +152,7 @@ class MipRule(IntegerRule):
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        # SCIP proves its bound on LPs whose reduced costs are right to 1e-7 (its own default).
-        self.error = problem.groups * 1e-7
+        self.error = problem.groups * SCIP_ERROR
         self._model = LinearModel(problem, "scip", SCIP_PARAMETERS, integer=True)
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
@@ -186,7 +187,7 @@ class OrtoolsSolver(Solver):
     `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
     programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
     anyway (top-k), the relaxation and CP-SAT where rows are whole numbers (scheduling), SCIP
-    for the rest. One solve per instance.
+    for the rest. One solve per instance. Where A differs by instance, each has models of its own.
 
     Reference: OR-Tools, https://developers.google.com/optimization.
     """
@@ -196,13 +197,27 @@ class OrtoolsSolver(Solver):
         "OR-Tools: GLOP for relaxations and duals, exact integer solvers; any task"
     )
     dual_rule: ClassVar[str] = "vertex"
+    varying_rows: ClassVar[bool] = True
+
+    def _ask(self, question: Any, values: Array, at: Problem) -> Array:
+        if not at.rows_vary:
+            return super()._ask(question, values, at)
+        answers = []
+        for instance in range(len(values)):
+            alone = type(self)(at.alone(instance))
+            ask = getattr(alone, question.__name__)
+            answers.append(ask(values[instance : instance + 1], alone.problem))
+        return np.concatenate(answers)
 
     def decision_error(self, values: Array) -> Array:
         """(K,): the integer rule's share of the largest difference inside a group."""
         ever = self.problem.ever
         best = np.where(ever, values, -np.inf).max(axis=2)
         worst = np.where(ever, values, np.inf).min(axis=2)
-        error: Array = self._integer_rule.error * (best - worst).max(axis=1)
+        # Each instance has a rule of its own where A differs; none is further off than SCIP's.
+        varies = self.problem.rows_vary
+        share = self.problem.groups * SCIP_ERROR if varies else self._integer_rule.error
+        error: Array = share * (best - worst).max(axis=1)
         return error
 
     @cached_property

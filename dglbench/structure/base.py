@@ -41,10 +41,25 @@ class Structure(ABC):
     def matrix(self) -> Any:
         """A as a scipy CSR array of shape (M, G·S), without stored zeros."""
 
+    @property
+    def instances(self) -> int | None:
+        """K where A differs by instance, None where all share it."""
+        return None
+
+    def take(self, instances: Any) -> Structure:
+        """Return the structure of these instances only; itself where all instances share it."""
+        return self
+
+    @property
+    def numbers(self) -> Array:
+        """The entries of A as they are stored, without most zeros."""
+        numbers: Array = self.matrix.data
+        return numbers
+
     @cached_property
     def largest_use(self) -> float:
         """The largest |entry| of A, or 1 if all are smaller: what rounding is measured by."""
-        return float(np.abs(self.matrix.data).max(initial=1.0))
+        return float(np.abs(self.numbers).max(initial=1.0))
 
     @overload
     def usage(self, x: Array) -> Array: ...

@@ -8,8 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench.errors import ProblemError
+from dglbench.structure.by_instance import ByInstance, Pattern
 
-__all__ = ["in_some_instance", "mask_or_all", "pick_one", "picks", "sparse_rows"]
+__all__ = [
+    "in_some_instance",
+    "instance_rows",
+    "mask_or_all",
+    "pick_one",
+    "picks",
+    "rows_vary",
+    "sparse_rows",
+]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -37,6 +46,46 @@ def sparse_rows(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix, shape
+
+
+def rows_vary(A: Any) -> bool:
+    """Whether A is given by instance: (K, M, G, S), or a list of K sparse matrices."""
+    from scipy.sparse import issparse
+
+    if isinstance(A, ByInstance) or _listed(A):
+        return True
+    return not issparse(A) and np.ndim(A) == 4
+
+
+def _listed(A: Any) -> bool:
+    from scipy.sparse import issparse
+
+    return isinstance(A, list | tuple) and len(A) > 0 and issparse(A[0])
+
+
+def instance_rows(A: Any, groups: int | None, mask: npt.ArrayLike | None) -> ByInstance:
+    """Return A of shape (K, M, G, S), or K sparse matrices (M, G·S), as a structure."""
+    if isinstance(A, ByInstance):
+        return A
+    if _listed(A):
+        matrices = [sparse_rows(one, groups, mask) for one in A]
+        shape = matrices[0][1]
+        if any(one[0].shape != matrices[0][0].shape for one in matrices):
+            raise ProblemError("A must have the same rows and options in every instance.")
+        rows, size = matrices[0][0].shape
+        flat = [one[0].reshape((1, rows * size)).tocsr() for one in matrices]
+        at = np.unique(np.concatenate([one.indices for one in flat])).astype(np.intp)
+        use = np.zeros((len(flat), len(at)))
+        for number, one in enumerate(flat):
+            use[number, np.searchsorted(at, one.indices)] = one.data
+        return ByInstance(Pattern(at, rows, *shape), use)
+    given = np.asarray(A, dtype=np.float64)
+    if not given.size:
+        raise ProblemError(f"A holds no number: its shape is {given.shape}.")
+    flat_A = given.reshape(len(given), -1)
+    at = np.flatnonzero((flat_A != 0).any(axis=0))
+    _, rows, count, options = given.shape
+    return ByInstance(Pattern(at, rows, count, options), flat_A[:, at])
 
 
 def mask_or_all(mask: npt.ArrayLike | None, shape: tuple[int, int]) -> Mask:

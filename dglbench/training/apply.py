@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,15 +81,22 @@ class TrainedPredictor:
         at = problem or self.dataset.problem
         if at.instances not in (None, len(given)) or (at.varies and problem is None):
             raise DatasetError(
-                "the capacities or options of this problem differ by instance; give b and mask of "
-                f"the {len(given)} new instances, one row per instance."
+                "the rows, capacities or options of this problem differ by instance; give A, b and "
+                f"mask of the {len(given)} new instances, one entry per instance."
             )
         return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
 
-    def vary(self, b: npt.ArrayLike | None = None, mask: npt.ArrayLike | None = None) -> Problem:
-        """Return the problem with b (K, M) and mask (K, G, S) of new instances."""
+    def vary(
+        self,
+        b: npt.ArrayLike | None = None,
+        mask: npt.ArrayLike | None = None,
+        *,
+        A: Any = None,
+    ) -> Problem:
+        """Return the problem with A (K, M, G, S), b (K, M) and mask (K, G, S) of new instances."""
         base = self.task.problem(self.dataset.spec.settings, self.dataset.constants)
-        return base if b is None and mask is None else base.vary(b=b, mask=mask)
+        given = not (A is None and b is None and mask is None)
+        return base.vary(A=A, b=b, mask=mask) if given else base
 
 
 def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredictor:

@@ -325,3 +325,26 @@ def test_what_differs_by_instance_goes_into_the_file_and_comes_out(cohorts, tmp_
     assert dataset_digest(other) != digest
     rewrite(path, with_column("b", lambda rows: [[0.0, 0.0], *rows[1:]]))
     assert "instance 0: the capacities cannot all be met" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("places", "says"),
+    [(None, "its metadata lacks A_at"), ([0, 0, 2], "A_at must hold rising places below 8"),
+     ([0, 2, 99], "A_at must hold rising places below 8"), ([0, 2, "x"], "places of the entries"),
+     ([0, 3], "A in an instance; its settings call for 2"), ([0, 2, 6], "does not match its")],
+)  # fmt: skip
+def test_places_of_the_rows_of_each_instance_are_checked(places, says, tmp_path):
+    draws = np.random.default_rng(2)
+    weights = draws.uniform(1, 2, size=(10, 4))
+    weights[:, 2] = 0.0
+    given = {"features": draws.normal(size=(10, 4, 2)), "labels": draws.random((10, 4))}
+    path = tmp_path / "own.parquet"
+    write_dataset(import_arrays({**given, "A": weights, "b": 3.0}), path)
+    document = json.loads(pq.read_schema(path).metadata[b"dglbench"])
+    assert document["A_at"] == [0, 2, 6]
+    if places == [0, 2, 6]:
+        change = with_column("A", lambda column: [[2 * use for use in row] for row in column])
+        rewrite(path, change)
+    else:
+        rewrite(path, A_at=places)
+    assert says in refusal(path)

@@ -143,7 +143,7 @@ def brute_force(problem: Problem, values: Array) -> Array:
     ever = problem.mask if problem.mask.ndim == 2 else problem.mask.any(axis=0)
     room = 1e-9 * np.maximum(1, np.abs(problem.b))
     for choice in itertools.product(*(np.flatnonzero(row) for row in ever)):
-        over = problem.A[:, groups, choice].sum(axis=1) - problem.b
+        over = problem.A[..., groups, choice].sum(axis=-1) - problem.b
         fits = ((over <= room) & ((over >= -room) | ~problem.equality)).all(axis=-1)
         fits = fits & problem.mask[..., groups, choice].all(axis=-1)
         best = np.where(fits, np.maximum(best, values[:, groups, choice].sum(axis=1)), best)

@@ -19,19 +19,20 @@ def test_the_three_operations_are_those_of_the_matrix(
 ) -> None:
     import torch
 
-    problem: Problem = data.draw(PROBLEMS[structure])
-    A, rng = problem.matrix.toarray(), np.random.default_rng(seed)
+    problem: Problem = data.draw(PROBLEMS[structure]).take([2, 0, 1])
+    alone = [problem.take([k]) if problem.rows_vary else problem for k in range(3)]
+    A, rng = [one.matrix.toarray() for one in alone], np.random.default_rng(seed)
     z = rng.dirichlet(np.ones(problem.options), size=(3, problem.groups))
     duals = rng.normal(size=(3, problem.rows))
     flat = z.reshape(3, -1)
     expected = {
-        "usage": flat @ A.T,
-        "prices": (duals @ A).reshape(z.shape),
+        "usage": np.stack([A[k] @ flat[k] for k in range(3)]),
+        "prices": np.stack([duals[k] @ A[k] for k in range(3)]).reshape(z.shape),
         "curvature": np.zeros((3, problem.rows, problem.rows)),
     }
     for g in range(problem.groups):
-        part = A[:, g * problem.options : (g + 1) * problem.options]
         for k in range(3):
+            part = A[k][:, g * problem.options : (g + 1) * problem.options]
             J = np.diag(z[k, g]) - np.outer(z[k, g], z[k, g])
             expected["curvature"][k] += part @ J @ part.T
     for name, answer in expected.items():

@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from dglbench.errors import DglbenchError
 from dglbench.plugins import find_method, find_task
+from dglbench.solvers.batched_top_k import BatchedTopK
 from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import load_data
 
@@ -74,6 +75,36 @@ class Weeks(Base):
         from torch import float64, nn
         return nn.Linear(4, 4, dtype=float64)
 
+class Parcels(Base):
+    """Parcels to carry or leave; what each weighs and how bulky it is differs by day."""
+    name = "parcels"
+
+    def problem(self, settings, constants):
+        A = np.zeros((2, settings.n, 2))
+        A[..., 0] = 2.0
+        predicted = np.tile([True, False], (settings.n, 1))
+        return Problem.build(A, [5.0, 6.5], predicted=predicted)
+
+    def generate(self, settings, seed):
+        draws = stream(seed, "parcels")
+        A = np.zeros((sum(COUNTS), 2, settings.n, 2))
+        A[..., 0] = draws.uniform(1, 4, size=A.shape[:-1]).round(1)
+        features = draws.normal(size=(sum(COUNTS), settings.n, 4))
+        labels = np.zeros((sum(COUNTS), settings.n, 2))
+        labels[..., 0] = 3.0 + features @ draws.normal(size=4)
+        problem = self.problem(settings, {}).vary(A=A)
+        return self.dataset(settings, seed, problem, labels, features)
+
+    def predictor(self, dataset):
+        from torch import float64, nn
+        class Worth(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 1, dtype=float64)
+            def forward(self, features):
+                return nn.functional.pad(self.linear(features), (0, 1))
+        return Worth()
+
 @dataclass(frozen=True)
 class Options:
     lr: LearningRate = 0.01
@@ -106,7 +137,11 @@ def class_tasks(installed):
     installed(
         "whole-class",
         SOURCE,
-        tasks={"roads": "whole_class:Roads", "weeks": "whole_class:Weeks"},
+        tasks={
+            "roads": "whole_class:Roads",
+            "weeks": "whole_class:Weeks",
+            "parcels": "whole_class:Parcels",
+        },
         methods={"choosy": "whole_class:Choosy", "early": "whole_class:Early"},
     )
 
@@ -142,6 +177,30 @@ def test_every_method_trains_on_it_or_refuses(class_tasks, cli, task, method):
     for row in ran.tables["decisions"].to_pylist():
         assert 0 <= row["optimal_value"] <= row["achieved_value"] + 1e-9  # costs
         assert row["regret"] == pytest.approx(row["achieved_value"] - row["optimal_value"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_where_rows_differ_or_refuses(class_tasks, cli, method):
+    spec = make("parcels", method, "ortools", epochs=5)
+    problem = load_data(spec.data).dataset.problem
+    if reason := find_method(method).cls.refuses(problem):
+        told = cli("train", "parcels", "--method", method, "--solver", "ortools")
+        assert (told.code, reason in " ".join(told.err.split())) == (2, True)
+        return
+    ran = run(spec)
+    assert ran.record.state == "done", ran.record.status
+    regret = ran.tables["regret"].to_pylist()
+    assert min(row["relative_regret"] for row in regret) > -1e-9
+    tests = [row["relative_regret"] for row in regret if row["split"] == "test"]
+    assert min(tests) < tests[0], "no epoch decides better than the untrained predictor"
+
+
+def test_a_solver_of_shared_rows_says_so(class_tasks, cli):
+    told = cli("train", "parcels", "--method", "spo", "--solver", "batched")
+    assert (told.code, "use --solver ortools" in " ".join(told.err.split())) == (2, True)
+    problem = load_data(make("parcels", "spo", "ortools").data).dataset.problem
+    with pytest.raises(DglbenchError, match="BatchedTopK needs one A for all instances"):
+        type("BatchedTopK", (BatchedTopK,), {"refuses": classmethod(lambda *_: None)})(problem)
 
 
 @pytest.mark.parametrize("task", ["roads", "weeks"])

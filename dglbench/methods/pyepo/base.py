@@ -66,7 +66,8 @@ class PyepoMethod(Method):
         """See `Method.refuses`."""
         if problem.varies:
             return (
-                "PyEPO knows one feasible set, and here capacities or options differ by instance."
+                "PyEPO knows one feasible set, and here rows, capacities or options differ by "
+                "instance."
             )
         return misfit(cls.module, cls._keywords())
 
