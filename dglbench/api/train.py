@@ -1,23 +1,25 @@
-"""One run from Python: ``dglbench.train`` is ``dglbench train``, in memory or to a folder."""
+"""One method on one dataset: ``dglbench.train`` is ``dglbench train``, in memory or to a folder."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from dglbench.api.progress import run_bar
 from dglbench.errors import OptionError, RunError
 from dglbench.plugins import find_task, offer_task
 from dglbench.runs.record import RunOutput, RunRecord, Selected
 from dglbench.runs.schemas import TABLES
+from dglbench.runs.selection import best_record
 from dglbench.runs.store import WEIGHTS, read_record
 from dglbench.runs.tables import read_tables
 from dglbench.sweep import read_request
 from dglbench.sweep.request.defaults import DEFAULT_SEED
-from dglbench.sweep.request.specs import one_spec
+from dglbench.sweep.request.specs import repeated_specs
 from dglbench.task import Dataset, Task
 from dglbench.training.compatibility import check_fit
 from dglbench.training.evaluation import load_data
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     import polars as pl
     from torch import nn
 
-__all__ = ["TrainedRun", "train"]
+_Watch = Callable[[Progress], None]
+
+__all__ = ["TrainedRun", "TrainedRuns", "train"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,45 @@ class TrainedRun:
         return predictor.eval()
 
 
+@dataclass(frozen=True)
+class TrainedRuns(Sequence[TrainedRun]):
+    """The repeats of one run, in the order of their training seeds."""
+
+    runs: tuple[TrainedRun, ...]
+
+    @property
+    def best(self) -> TrainedRun:
+        """The run with the lowest validation regret; a `RunError` if none has a result."""
+        record = best_record(run.record for run in self.runs)
+        if record is None:
+            states = ", ".join(run.state for run in self.runs)
+            raise RunError(f"no repeat of {self.runs[0].record.run_id} has a result: {states}.")
+        return next(run for run in self.runs if run.record is record)
+
+    @overload
+    def __getitem__(self, index: int) -> TrainedRun: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TrainedRun, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> TrainedRun | tuple[TrainedRun, ...]:
+        """Return a run, or those of a slice."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Count the repeats."""
+        return len(self.runs)
+
+
+@overload
 def train(
     task: str | Task | Dataset,
     method: str = "dgl-1",
     *,
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    train_seed: int = 0,
+    train_seed: int | None = None,
+    repeats: None = None,
     option: Mapping[str, Any] | None = None,
     solver: str = "ortools",
     threads: int = 1,
@@ -90,11 +126,42 @@ def train(
     lead_in: str | None = None,
     out: str | Path | None = None,
     force: bool = False,
-    watch: Callable[[Progress], None] | None = None,
+    watch: _Watch | None = None,
     progress: bool = False,
     **protocol: Any,
-) -> TrainedRun:
-    """Train one predictor with one method, as ``dglbench train`` does.
+) -> TrainedRun: ...
+
+
+@overload
+def train(
+    task: str | Task | Dataset,
+    method: str = "dgl-1",
+    *,
+    repeats: int,
+    **request: Any,
+) -> TrainedRuns: ...
+
+
+def train(
+    task: str | Task | Dataset,
+    method: str = "dgl-1",
+    *,
+    set: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    train_seed: int | None = None,
+    repeats: int | None = None,
+    option: Mapping[str, Any] | None = None,
+    solver: str = "ortools",
+    threads: int = 1,
+    time_limit: float | None = None,
+    lead_in: str | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    watch: _Watch | None = None,
+    progress: bool = False,
+    **protocol: Any,
+) -> TrainedRun | TrainedRuns:
+    """Train a predictor with one method, as ``dglbench train`` does.
 
     ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
     brings its settings and seed). ``set`` holds the task's settings and ``option`` the method's
@@ -104,6 +171,9 @@ def train(
     ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without ``out`` nothing is written; with it, a
     run that is there already is returned, unless ``force``. ``watch`` is called after every
     evaluation; ``progress=True`` shows a bar instead, in a terminal or a notebook.
+
+    ``repeats=8`` makes eight runs, with the training seeds 0 to 7, and returns them as
+    `TrainedRuns`, whose ``best`` is the best by validation.
 
     What goes wrong inside the run is in the result's ``state`` and ``record.status``.
     """
@@ -115,7 +185,8 @@ def train(
         "methods": [method],
         "set": set or {},
         "seeds": None if given is not None else [DEFAULT_SEED if seed is None else seed],
-        "train_seeds": [train_seed],
+        "train_seeds": None if train_seed is None else [train_seed],
+        "repeats": repeats,
         "option": {method: option or {}},
         "solver": solver,
         "threads": threads,
@@ -124,11 +195,14 @@ def train(
         **protocol,
     }
     request = replace(read_request(asked, "train"), dataset=given)
-    spec = one_spec([request])
-    if progress and watch is None:
-        with run_bar(f"{spec.method} on {spec.setting}") as bar:
-            return _trained(spec, out, force=force, watch=bar, time_limit=time_limit)
-    return _trained(spec, out, force=force, watch=watch, time_limit=time_limit)
+    runs = []
+    for spec in repeated_specs([request]):
+        title = f"{spec.method} on {spec.setting}"
+        title += "" if repeats is None else f", repeat {spec.train_seed}"
+        shown = run_bar(title) if progress and watch is None else nullcontext(watch)
+        with shown as watching:
+            runs.append(_trained(spec, out, force=force, watch=watching, time_limit=time_limit))
+    return runs[0] if repeats is None else TrainedRuns(tuple(runs))
 
 
 def _trained(
@@ -136,7 +210,7 @@ def _trained(
     out: str | Path | None,
     *,
     force: bool,
-    watch: Callable[[Progress], None] | None,
+    watch: _Watch | None,
     time_limit: float | None,
 ) -> TrainedRun:
     if out is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -15,18 +16,21 @@ from dglbench.cli import console
 from dglbench.clock import PHASES, PURPOSES
 from dglbench.errors import RunError
 from dglbench.runs import provenance
-from dglbench.runs.record import Summary
+from dglbench.runs.record import RunRecord, Summary
+from dglbench.runs.selection import best_record
 from dglbench.runs.store import read_record
 from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dglbench.training.run import RunPlace
     from dglbench.training.train import Progress
 
-__all__ = ["live_run", "show_run"]
+__all__ = ["live_run", "show_repeats", "show_run"]
 
 _LINE_EVERY_S = 5.0
+_REPEAT_FIGURES = ("validation", "test", "selected epoch", "training seconds")
 
 
 @contextmanager
@@ -45,13 +49,9 @@ def live_run(*, quiet: bool, threads: int = 1) -> Iterator[Callable[[Progress], 
 
 def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
     """Print a finished run and return its state."""
-    try:
-        record, phases = read_record(folder), _phase_seconds(folder / "timing.parquet")
-    except (RunError, OSError, ValueError) as error:
-        raise RunError(f"{folder} is damaged ({error}); --force redoes the run.") from error
+    record, phases = _read(folder)
     if as_json:
-        document = {"run": str(folder), "existed": existed, **record.document()}
-        console.print_json({**document, "seconds_by_phase": phases})
+        console.print_json(_document(folder, existed))
         return record.state
     identity, summary = record.identity, record.summary
     chosen = ", ".join(f"{key} {value}" for key, value in identity.options.items())
@@ -94,6 +94,70 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         console.warn(f"the run ended as {record.state}: {record.status.message}")
     console.note(f"logs: {folder}")
     return record.state
+
+
+def show_repeats(made: Sequence[RunPlace], *, as_json: bool) -> list[str]:
+    """Print a line per repeat, then the best by validation; return their states."""
+    if as_json:
+        documents = [_document(place.folder, place.existed) for place in made]
+        console.print_json({"runs": documents})
+        return [document["status"]["state"] for document in documents]
+    records = [_read(place.folder)[0] for place in made]
+    best = best_record(records)
+    results = [record.selected for record in records]
+    tests = sorted(s.test.relative_regret for s in results if s is not None)
+    first = records[0].identity
+    console.print_table(
+        ["repeat", "state", *_REPEAT_FIGURES],
+        [_repeat_row(record, record is best) for record in records],
+        title=f"{first.method} on {first.setting}, seed {first.seed}: "
+        f"relative regret of {len(records)} repeats",
+        caption=f"test: mean {fmean(tests):.4f}, from {tests[0]:.4f} to {tests[-1]:.4f}"
+        if tests
+        else None,
+        right=("repeat", *_REPEAT_FIGURES),
+    )
+    if best is None:
+        for record in records:
+            console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
+        return [record.state for record in records]
+    chosen = f"repeat {best.identity.train_seed}"
+    by_regret = best.selected is not None and best.selected.val is not None
+    console.note(
+        f"the best by validation is {chosen}:"
+        if by_regret
+        else f"no validation instances to choose by; this is {chosen}:"
+    )
+    show_run(next(p.folder for p in made if p.folder.name == best.run_id), as_json=False)
+    return [record.state for record in records]
+
+
+def _repeat_row(record: RunRecord, is_best: bool) -> list[Any]:
+    selected, summary = record.selected, record.summary
+    style = "bold" if is_best else ""
+    figures = ["–"] * len(_REPEAT_FIGURES)
+    if selected is not None and summary is not None:
+        figures = [
+            _figure(selected.val.relative_regret) if selected.val else "–",
+            f"{selected.test.relative_regret:.4f}",
+            f"{selected.epoch} of {summary.epochs_run}",
+            f"{summary.train_s:.3f}",
+        ]
+    return [Text(str(cell), style) for cell in (record.identity.train_seed, record.state, *figures)]
+
+
+def _read(folder: Path) -> tuple[RunRecord, dict[str, float]]:
+    """Return a run's record and its seconds by phase."""
+    try:
+        return read_record(folder), _phase_seconds(folder / "timing.parquet")
+    except (RunError, OSError, ValueError) as error:
+        raise RunError(f"{folder} is damaged ({error}); --force redoes the run.") from error
+
+
+def _document(folder: Path, existed: bool) -> dict[str, Any]:
+    record, phases = _read(folder)
+    document = {"run": str(folder), "existed": existed, **record.document()}
+    return {**document, "seconds_by_phase": phases}
 
 
 def _phase_seconds(file: Path) -> dict[str, float]:

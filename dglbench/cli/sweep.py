@@ -55,6 +55,13 @@ def run(
         str | None,
         typer.Option(metavar="A,B-C,…", help="Seeds of initial weights and batches.  [default: 0]"),
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Repeat every run with the training seeds 0 to N − 1.  [default: 1]",
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -201,6 +208,7 @@ def run(
         "seeds": seeds,
         "data": [str(path) for path in data] if data else None,
         "train_seeds": train_seeds,
+        "repeats": repeats,
         "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "trials": trials,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dglbench.cli import console
+from dglbench.runs.selection import best_record
 from dglbench.words import rough_seconds
 
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
     from dglbench.sweep.plan.plan import Plan, PlanRow
-    from dglbench.sweep.request.specs import Group
     from dglbench.sweep.search.group_search import GroupSearch
 
 __all__ = ["show_outcome", "show_plan"]
@@ -56,15 +58,15 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         ["setting", "seed", "method", "runs", *used, "to run", "time"],
         [
             [
-                row.group.data.full_name,
-                _seeds(row.group),
-                row.group.method,
-                row.total,
-                *(row.counts[name] or "" for name in used),
-                row.to_run or "",
-                _plan_time(row),
+                same[0].group.data.full_name,
+                same[0].group.data.seed,
+                same[0].group.method,
+                sum(row.total for row in same),
+                *(sum(row.counts[name] for row in same) or "" for name in used),
+                sum(row.to_run for row in same) or "",
+                _plan_time(same),
             ]
-            for row in rows
+            for same in _with_repeats(rows)
         ],
         title=f"sweep {plan.sweep.digest} in {plan.out}",
         right=right,
@@ -103,10 +105,20 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         console.note(f"{counts['failed']} failed before; --retry-failed runs them again.")
 
 
-def _plan_time(row: PlanRow) -> str:
-    if not row.to_run:
+def _with_repeats(rows: Sequence[PlanRow]) -> list[list[PlanRow]]:
+    """Put the repeats of a method on a dataset together."""
+    found: dict[tuple[Any, ...], list[PlanRow]] = {}
+    for row in rows:
+        found.setdefault((row.group.data, row.group.method), []).append(row)
+    return list(found.values())
+
+
+def _plan_time(rows: Sequence[PlanRow]) -> str:
+    if not any(row.to_run for row in rows):
         return ""
-    return "unknown" if row.seconds is None else rough_seconds(row.seconds)
+    seconds = [row.seconds for row in rows]
+    known = [each for each in seconds if each is not None]
+    return rough_seconds(sum(known)) if len(known) == len(seconds) else "unknown"
 
 
 def _estimated_from(row: PlanRow) -> str | None:
@@ -139,13 +151,13 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         tail = {"groups": groups, "not_done": failures, "exit_code": code}
         console.print_json({**document, "counts": outcome.counts, **tail})
         return code
-    for name, searches in groupby(outcome.searches, _unit_name):
-        _unit_table(name, list(searches))
+    for name, searches in groupby(outcome.searches, _dataset_name):
+        _dataset_table(name, list(searches))
     for record in wrong:
         console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
     for search in outcome.searches:
         for edge in search.edges():
-            which = f"{search.group.method} on {_unit_name(search)}"
+            which = f"{search.group.method} on {_dataset_name(search)}{_repeat_name(search)}"
             console.note(f"{which}: {edge}; a wider range may do better.")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
     console.note(f"runs: {', '.join(parts) or 'none'}; logs in {plan.out}; sweep kept as {config}")
@@ -159,15 +171,12 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
     return code
 
 
-def _unit_name(search: GroupSearch) -> str:
-    group = search.group
-    repeat = f", train seed {group.train_seed}" if group.train_seed else ""
-    return f"{group.data.full_name}, seed {group.data.seed}{repeat}"
+def _dataset_name(search: GroupSearch) -> str:
+    return f"{search.group.data.full_name}, seed {search.group.data.seed}"
 
 
-def _seeds(group: Group) -> str:
-    """Write the data seed, and after it the training seed if there is one."""
-    return f"{group.data.seed}" + (f" / {group.train_seed}" if group.train_seed else "")
+def _repeat_name(search: GroupSearch) -> str:
+    return f", train seed {search.group.train_seed}" if search.group.train_seed else ""
 
 
 def _exit_code(outcome: SweepEnd) -> int:
@@ -187,19 +196,58 @@ def _figures(search: GroupSearch) -> dict[str, Any]:
     }
 
 
-def _unit_table(title: str, searches: list[GroupSearch]) -> None:
+def _dataset_table(title: str, searches: list[GroupSearch]) -> None:
+    """Print a row per method: its chosen run, or its repeats together."""
+    repeats: dict[str, list[GroupSearch]] = {}
+    for search in searches:
+        repeats.setdefault(search.group.method, []).append(search)
+    if len(searches) > len(repeats):
+        _repeats_table(title, repeats)
+    else:
+        _runs_table(title, searches)
+
+
+def _repeats_table(title: str, repeats: dict[str, list[GroupSearch]]) -> None:
+    right = ("validation", "test", "mean test", "lowest – highest", "seconds in all")
+    rows = []
+    for method, searches in repeats.items():
+        chosen = [search.chosen for search in searches if search.chosen]
+        tests = [r.selected.test.relative_regret for r in chosen if r.selected]
+        best = best_record(chosen)
+        selected = best.selected if best else None
+        rows.append(
+            [
+                method,
+                _statuses(searches),
+                _regret(selected.val.relative_regret if selected and selected.val else None),
+                _regret(selected.test.relative_regret if selected else None),
+                _regret(fmean(tests) if tests else None),
+                f"{min(tests):.4f} – {max(tests):.4f}" if tests else "",
+                f"{sum(search.budget()['seconds'] for search in searches):.2f}",
+            ]
+        )
+    number = max(map(len, repeats.values()))
+    heading = f"{title}: relative regret, the best by validation of {number} repeats"
+    console.print_table(["method", "status", *right], rows, title=heading, right=right)
+
+
+def _statuses(searches: Sequence[GroupSearch]) -> str:
+    states = Counter(r.state for search in searches for r in search.results.values())
+    named = (f"{n} {state}" if n > 1 else state for state, n in states.items())
+    return ", ".join(named) or "not run"
+
+
+def _runs_table(title: str, searches: list[GroupSearch]) -> None:
     right = ("validation", "test", "seconds", "solver calls", "epochs", "configurations")
     rows = []
     for search in searches:
         chosen, budget = search.chosen, search.budget()
         figures = _figures(search)
         summary = chosen.summary if chosen else None
-        states = Counter(record.state for record in search.results.values())
         rows.append(
             [
                 search.group.method,
-                ", ".join(f"{n} {state}" if n > 1 else state for state, n in states.items())
-                or "not run",
+                _statuses([search]),
                 _regret(figures["validation_regret"]),
                 _regret(figures["test_regret"]),
                 f"{summary.train_s:.2f}" if summary else "",

@@ -1,4 +1,4 @@
-"""``dglbench train``: one predictor, one method, one logged run."""
+"""``dglbench train``: one method on one dataset, in one logged run or several repeats."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from dglbench.cli.protocol_flags import takes_protocol
 from dglbench.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dglbench.runs.record import Identity
     from dglbench.sweep.request.request import Request
+    from dglbench.training.run import RunPlace
     from dglbench.training.spec import RunSpec
 
 __all__ = ["EXAMPLES", "run"]
@@ -21,6 +24,7 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = (
     "dglbench train matching-50 --method dgl-5 --seed 25",
     "dglbench train knapsack-48 --method spo --set source=semo --lr 0.1",
+    "dglbench train matching-50 --method rdgl-newton --option start=fresh --repeats 8",
 )
 _PAPER = "[default: the paper's for the nearest size]"
 _TASKS = "[default: the task's]"
@@ -79,6 +83,14 @@ def run(
     train_seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of initial weights and batches.  [default: 0]")
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Make N runs, with the training seeds 0 to N − 1, and show the best by validation."
+            "  [default: 1]",
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Any other method option.  [default: the method's]"),
@@ -111,17 +123,16 @@ def run(
     *,
     protocol: dict[str, Any],
 ) -> int:
-    """Train one predictor with one method and write its logs.
+    """Train a predictor with one method, once or repeatedly, and write its logs.
 
     Hyperparameters that are not given are the paper's for the nearest size it has.
     """
     from dglbench import options
-    from dglbench.cli.run_display import live_run, show_run
+    from dglbench.cli.run_display import show_repeats, show_run
     from dglbench.plugin_files import load_plugins
     from dglbench.plugins import find_method
     from dglbench.sweep import read_request
-    from dglbench.sweep.request.specs import one_spec
-    from dglbench.training.run import run_to_folder
+    from dglbench.sweep.request.specs import repeated_specs
 
     load_plugins(plugin or [])
     settings: dict[str, Any] = dict(options.parse_assignments(set_ or []))
@@ -151,6 +162,7 @@ def run(
         "set": {**settings, **({} if n is None else {"n": n})},
         "seeds": None if seed is None else [seed],
         "train_seeds": None if train_seed is None else [train_seed],
+        "repeats": repeats,
         "option": {asked: {**known, **options.parse_assignments(option or [])}},
         "solver": solver,
         "lead_in": lead_in,
@@ -159,15 +171,37 @@ def run(
         **protocol,
     }
     request = read_request(given, "the command line")
-    spec = one_spec([base, request])
+    specs = repeated_specs([base, request])
     if like is not None and not (settings or n is not None or seed is not None):
-        _check_same_data(like, spec)
-    with live_run(quiet=json, threads=spec.threads) as watch:
-        folder, existed = run_to_folder(spec, out, force=force, watch=watch, time_limit=time_limit)
-    if existed:
-        console.note(f"this run exists already: {folder}; --force redoes it.")
-    state = show_run(folder, as_json=json, existed=existed)
-    return {"done": 0, "interrupted": 130}.get(state, 1)
+        _check_same_data(like, specs[0])
+    made = _make(specs, out, force=force, quiet=json, time_limit=time_limit)
+    if len(specs) > 1:
+        states = show_repeats(made, as_json=json)
+    else:
+        states = [show_run(made[0].folder, as_json=json, existed=made[0].existed)]
+    if "interrupted" in states:
+        return 130
+    return 0 if set(states) == {"done"} else 1
+
+
+def _make(
+    specs: Sequence[RunSpec], out: Path, *, force: bool, quiet: bool, time_limit: float | None
+) -> list[RunPlace]:
+    """Make the runs that are not there, one after another; none after one that was interrupted."""
+    from dglbench.cli.run_display import live_run
+    from dglbench.runs.store import read_record
+    from dglbench.training.run import run_to_folder
+
+    made: list[RunPlace] = []
+    with live_run(quiet=quiet, threads=specs[0].threads) as watch:
+        for spec in specs:
+            place = run_to_folder(spec, out, force=force, watch=watch, time_limit=time_limit)
+            made.append(place)
+            if place.existed:
+                console.note(f"this run exists already: {place.folder}; --force redoes it.")
+            elif read_record(place.folder).state == "interrupted":
+                break
+    return made
 
 
 def _base(like: Path | None, data: Path | None) -> Request:

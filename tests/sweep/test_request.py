@@ -63,6 +63,17 @@ def test_a_setting_wins_over_the_top_of_its_file_but_not_over_flags() -> None:
     assert (setting.protocol.epochs, setting.seeds, setting.settings.train) == (6, (7,), 5)
 
 
+def test_repeats_are_training_seeds_and_the_last_word_counts() -> None:
+    file = read_request({"tasks": "matching-4", "methods": "spo", "repeats": 4}, "a file")
+    assert resolve([file]).settings[0].train_seeds == (0, 1, 2, 3)
+    flags = read_request({"train_seeds": "7,9"}, "flags")
+    assert resolve([file, flags]).settings[0].train_seeds == (7, 9)
+    with pytest.raises(SweepError, match="means the training seeds 0 to 3, and"):
+        read_request({"repeats": 4, "train_seeds": "1"}, "flags")
+    with pytest.raises(SweepError, match="repeats must be"):
+        read_request({"repeats": 0}, "flags")
+
+
 def test_settings_and_options_for_one_alone() -> None:
     flags = {
         "tasks": "matching-9,knapsack-24",

@@ -171,7 +171,7 @@ def test_workers_are_sent_the_data_of_a_file(process, own_file):
 def test_training_seeds_repeat_a_training_on_the_same_data(cli, tmp_path):
     words = ("sweep", "--tasks", "matching-6", "--seeds", "3", "--methods", "two-stage,dgl-none",
              "--set", "train=20", "--set", "val=10", "--set", "test=10", "--solver", "batched",
-             "--epochs", "2", "--json")  # fmt: skip
+             "--epochs", "2", "--batch-size", "8", "--json")  # fmt: skip
     plain = json.loads(cli(*words, "--out", "plain").out)
     repeated = json.loads(cli(*words, "--out", "repeated", "--train-seeds", "0,1").out)
     runs = {(g["method"], g["train_seed"]): g["run_id"] for g in repeated["groups"]}

@@ -57,10 +57,50 @@ def test_it_ends_with_a_summary_and_a_run_folder(folder):
     torch.load(run / "weights.pt", weights_only=True)
     assert pq.read_table(run / "decisions.parquet").num_rows == 12
     assert record["identity"]["options"] == {
-        "lr": 0.01, "tau": 0.1, "alpha": 0.0, "form": "adjusted", "U": 5,
+        "lr": 0.01, "start": "warm", "tau": 0.1, "alpha": 0.0, "form": "adjusted", "U": 5,
     }  # fmt: skip
     assert {"versions", "cpu", "threads", "load_1min", "concurrency"} <= set(record["environment"])
     assert not list((path / "results").glob(".partial*"))
+
+
+def test_repeats_are_runs_of_their_own_and_the_best_is_shown(tmp_path):
+    words = ("--method", "spo", "--option", "start=fresh", "--repeats", "3")
+    first = train(*words, "--json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    document = json.loads(first.stdout)
+    assert list(document) == ["runs"]
+    assert [run["identity"]["train_seed"] for run in document["runs"]] == [0, 1, 2]
+    val = [run["summary"]["selected"]["val"]["relative_regret"] for run in document["runs"]]
+    assert len(set(val)) == 3
+    best = document["runs"][val.index(min(val))]
+    shown = train(*words, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert f"the best by validation is repeat {best['identity']['train_seed']}" in shown.stderr
+    assert best["run"] in shown.stderr
+    assert shown.stderr.count("exists already") == 3
+    alone = train(*words[:4], "--train-seed", "2", "--json", cwd=tmp_path)
+    assert json.loads(alone.stdout)["existed"] is True, "repeat 2 is training seed 2"
+    once = train(*words[:4], "--repeats", "1", "--json", cwd=tmp_path)
+    assert json.loads(once.stdout)["run_id"] == document["runs"][0]["run_id"]
+
+
+def test_repeats_and_a_training_seed_are_refused_together(tmp_path):
+    outcome = train("--repeats", "3", "--train-seed", "1", cwd=tmp_path)
+    assert outcome.returncode == 2
+    assert "keep one of the two" in outcome.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_ctrl_c_ends_all_repeats(tmp_path):
+    command = [*COMMAND, "train", *SMALL, "--method", "two-stage", "--epochs", "100000",
+               "--evaluate-every", "10", "--repeats", "3"]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while "epoch" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert len(list((tmp_path / "results").glob("*/run.json"))) == 1
 
 
 def test_the_same_spec_is_shown_and_force_redoes_it(folder):
@@ -106,7 +146,7 @@ def test_it_trains_on_a_dataset_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--method", "spo", "--tau", "1"], "it has lr, oracle"),
+        (["--method", "spo", "--tau", "1"], "it has lr, start, oracle"),
         (["--method", "dgl-x"], "there is no method 'dgl-x'"),
         (["--method", "dgl-U"], "needs a number"),
         (["--method", "dgl-1", "--lr", "0"], "lr must be a number > 0, got 0.0"),

@@ -28,7 +28,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
 from dglbench import options
@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 DEFAULT_TRIALS = 20
+MOST_REPEATS = 10_000
 Preset = Literal["paper", "grid", "quick", "shortest-path", "scale"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
@@ -82,6 +83,9 @@ class Scalars:
     data: Annotated[tuple[str, ...] | None, Doc("dataset files")] = None
     train_seeds: Annotated[
         tuple[Annotated[int, Ge(0)], ...] | None, Doc("seeds of initial weights and batches")
+    ] = None
+    repeats: Annotated[
+        int | None, Ge(1), Le(MOST_REPEATS), Doc("training seeds from 0 on, in place of a list")
     ] = None
     plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
     trials: Annotated[
@@ -159,6 +163,7 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
         scalars = options.parse(Scalars, given, owner=origin)
     except OptionError as error:
         raise SweepError(str(error)) from error
+    scalars = _with_repeats(scalars, origin)
     search = document.get("search")
     if search not in (None, *get_args(Search)):
         raise SweepError(
@@ -183,6 +188,18 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
         },
         setting=tuple(settings),
     )
+
+
+def _with_repeats(scalars: Scalars, origin: str) -> Scalars:
+    """Spell out the training seeds of ``repeats``."""
+    if scalars.repeats is None:
+        return scalars
+    if scalars.train_seeds is not None:
+        raise SweepError(
+            f"{origin}: repeats = {scalars.repeats} means the training seeds 0 to "
+            f"{scalars.repeats - 1}, and training seeds are given too; keep one of the two."
+        )
+    return dataclasses.replace(scalars, train_seeds=tuple(range(scalars.repeats)))
 
 
 def nested_assignments(words: Iterable[str], flag: str) -> dict[str, Any]:

@@ -21,7 +21,15 @@ from dglbench.sweep.request.space import Axis
 from dglbench.task import Dataset, TaskSpec
 from dglbench.training.spec import RunSpec
 
-__all__ = ["Group", "make_groups", "one_spec", "request_like", "run_source", "single_run"]
+__all__ = [
+    "Group",
+    "make_groups",
+    "one_spec",
+    "repeated_specs",
+    "request_like",
+    "run_source",
+    "single_run",
+]
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,11 @@ def single_run(
 def one_spec(requests: Sequence[Request]) -> RunSpec:
     """Resolve requests that ask for one method on one dataset."""
     return make_groups(resolve(requests))[0][0].specs[0]
+
+
+def repeated_specs(requests: Sequence[Request]) -> list[RunSpec]:
+    """Resolve requests that ask for one method on one dataset, once per training seed."""
+    return [unit[0].specs[0] for unit in make_groups(resolve(requests))]
 
 
 def request_like(identity: Identity, *, other_data: bool = False) -> Request:
