@@ -17,6 +17,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import argparse
+import copy
 import json
 import statistics
 import time
@@ -35,6 +36,7 @@ from dglbench.streams import stream
 from dglbench.sweep.request.specs import single_run
 from dglbench.training.evaluation import Evaluator, load_data
 from dglbench.training.learner import Learner
+from dglbench.training.predictor import fresh_predictor
 from dglbench.training.warm_start import load_or_train
 
 METHODS = (
@@ -52,7 +54,7 @@ class Contestant:
         plugin = find_task(task)
         spec = single_run(task, method, settings={"n": SETTINGS[task]}, solver=solver)
         loaded = load_data(spec.data)
-        warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
+        warm = load_or_train(spec.predictor, plugin, loaded.dataset, spec.protocol, None)
         self.learner = Learner(
             spec, loaded.dataset, warm, clock=Clock(enabled=phases, now=time.process_time)
         )
@@ -83,9 +85,7 @@ class BareLoop:
         run = twin.learner
         self.layer = CvxpylayersQuadratic(run.dataset.problem, mu=run.spec.options.mu)._layer
         self.features, self.labels, self.scale = run.features, run.labels, run.scale
-        task = find_task(run.spec.data.task)
-        self.predictor = task.predictor(run.dataset)
-        self.predictor.load_state_dict(run.predictor.state_dict())
+        self.predictor = copy.deepcopy(run.predictor)
         self.optimiser = torch.optim.Adam(
             self.predictor.parameters(), lr=run.spec.options.lr, fused=True
         )
@@ -188,7 +188,7 @@ def evaluation_cost(task: str) -> dict[str, float]:
     sizes = {"train": 1, "val": 1, "test": 1000}
     dataset = plugin.generate(plugin.parse_settings({"n": SETTINGS[task], **sizes}), 25)
     judge = Evaluator(plugin, dataset).splits["test"]
-    predictor = plugin.predictor(dataset)
+    predictor = fresh_predictor("linear", plugin, dataset)
     judge.judge(judge.predict(predictor))  # solves the optima once
     times = []
     for _ in range(5):

@@ -22,6 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ["TQDM_DISABLE"] = "1"  # PyEPO draws a bar for its label solves
 
 import argparse
+import copy
 import json
 import statistics
 import sys
@@ -77,7 +78,7 @@ class Ours:
         )
         loaded = load_data(spec.data)
         self.evaluator = loaded.evaluator
-        warm = load_or_train(task, loaded.dataset, spec.protocol, None)
+        warm = load_or_train(spec.predictor, task, loaded.dataset, spec.protocol, None)
         self.learner = Learner(spec, loaded.dataset, warm)
         self.predictor = self.learner.predictor
         self.learner.set_up()  # builds what is built once
@@ -110,8 +111,7 @@ class Peer:
         self.loss = SPOPlus(self.model, solve_ratio=solve_ratio, dataset=labelled)
         # PyEPO leaves this unseeded; it decides at which steps a cached loss solves.
         self.loss._branch_rng = np.random.RandomState(SEED)
-        self.predictor = find_task("knapsack").predictor(run.dataset)
-        self.predictor.load_state_dict(run.predictor.state_dict())
+        self.predictor = copy.deepcopy(run.predictor)
         self.optimiser = torch.optim.Adam(
             self.predictor.parameters(), lr=run.spec.options.lr, fused=True
         )

@@ -35,6 +35,7 @@ __all__ = [
     "parse",
     "parse_assignments",
     "spell_out_ranges",
+    "split_spec",
 ]
 
 T = TypeVar("T")
@@ -115,13 +116,21 @@ def parse(cls: type[T], given: Mapping[str, Any], *, owner: str) -> T:
         ) from error
 
 
-def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
+def split_spec(text: str) -> tuple[str, list[str]]:
+    """Split ``name:word,word`` into the name and its words: a predictor's or a lead-in's."""
+    name, _, rest = text.partition(":")
+    return name.strip(), [word.strip() for word in rest.split(",")] if rest.strip() else []
+
+
+def parse_assignments(
+    assignments: Iterable[str], what: str = "--set", example: str = "slack=0.2"
+) -> dict[str, str]:
     """Split ``key=value`` words, as given to ``--set``."""
     pairs: dict[str, str] = {}
     for word in assignments:
         key, sign, value = word.partition("=")
         if not sign or not key.strip():
-            raise OptionError(f"--set takes key=value, got '{word}'; write for example slack=0.2.")
+            raise OptionError(f"{what} takes key=value, got '{word}'; write for example {example}.")
         pairs[key.strip().replace("-", "_")] = value.strip()
     return pairs
 

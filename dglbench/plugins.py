@@ -1,4 +1,4 @@
-"""Find tasks, methods, solver families, layers and executors by entry point.
+"""Find tasks, methods, predictors, solver families, layers and executors by entry point.
 
 A plugin that does not import is a warning and a marked row in ``dglbench
 list``, never a crash: it fails only when it is used by name. `register`
@@ -30,8 +30,10 @@ __all__ = [
     "EXECUTORS",
     "LAYERS",
     "METHODS",
+    "PREDICTORS",
     "SOLVERS",
     "TASKS",
+    "WITH",
     "LeadInChoice",
     "MethodChoice",
     "Plugin",
@@ -49,16 +51,20 @@ __all__ = [
 
 TASKS = "dglbench.tasks"
 METHODS = "dglbench.methods"
+PREDICTORS = "dglbench.predictors"
 SOLVERS = "dglbench.solvers"
 LAYERS = "dglbench.layers"
 EXECUTORS = "dglbench.executors"
 
 AFTER = "-after-"
 """Between a method and its lead-in: ``qptl-after-dgl-none-5``."""
+WITH = " · "
+"""Between a method and its predictor, where several predictors are compared."""
 
 _BASES = {
     TASKS: ("dglbench.task", "Task"),
     METHODS: ("dglbench.methods.base", "Method"),
+    PREDICTORS: ("dglbench.predictors.base", "Predictor"),
     SOLVERS: ("dglbench.solvers.base", "SolverFamily"),
     LAYERS: ("dglbench.layers.base", "Layer"),
 }
@@ -129,10 +135,10 @@ def any_registered() -> bool:
 
 
 def register(module: ModuleType, *, origin: str) -> tuple[Plugin, ...]:
-    """Add every task, method, solver family and layer that a module defines, for this process.
+    """Add every task, method, predictor, solver family and layer that a module defines.
 
-    Classes that are abstract, private or imported from elsewhere are left out. Each
-    is known by its ``name`` (a solver by its ``family``); a class without one by its own name
+    For this process. Classes that are abstract, private or imported from elsewhere are left out.
+    Each is known by its ``name`` (a solver by its ``family``); a class without one by its own name
     in lower case with hyphens: ``MyMethod`` is ``my-method``. ``origin`` is what
     ``dglbench list`` shows, such as the file's name; the same origin may register again.
     """

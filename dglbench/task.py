@@ -1,8 +1,8 @@
 """What a task plugin supplies, and the data it makes.
 
 A task turns its settings and a seed into a `Dataset`, says which `Problem` the
-instances share, and builds the predictor to be trained. It does not depend on
-methods. Register a subclass of `Task` under the entry-point group
+instances share, and says how the features lie that a predictor learns from. It does not depend
+on methods. Register a subclass of `Task` under the entry-point group
 ``dglbench.tasks`` and every command finds it.
 """
 
@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dglbench import options
-from dglbench.errors import DatasetError, OptionError
+from dglbench.errors import DatasetError, OptionError, PluginError
+from dglbench.layout import Kind, Layout, Link
 from dglbench.problem import Array, Problem
 
 if TYPE_CHECKING:
@@ -168,13 +169,16 @@ class Task(ABC):
     """The sizes the paper reports."""
     Settings: ClassVar[type[Any]]
     """A frozen dataclass with at least the field ``n``, every field with a default."""
-    open_settings: ClassVar[tuple[str, ...]] = ()
-    """Settings that may still be chosen where the data come from a file."""
     integral: ClassVar[bool | None] = None
     """Whether the relaxation has integer optima whatever the values; None if unknown.
 
     Not needed where the problem's structure decides it (`Problem.is_integral`).
     """
+
+    rows: ClassVar[Kind | None] = None
+    """What one row of features describes (`dglbench.layout`); None: the shapes say it."""
+    link: ClassVar[Link] = "identity"
+    """What keeps predictions in range, such as ``softplus`` for costs of paths."""
 
     @abstractmethod
     def generate(self, settings: Any, seed: int) -> Dataset:
@@ -187,12 +191,25 @@ class Task(ABC):
         What differs by instance is added by `generate`, with `Problem.vary`.
         """
 
-    @abstractmethod
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build an untrained predictor from features to predictions in the labels' shape and unit.
+    def layout(self, dataset: Dataset) -> Layout | None:
+        """Say how the features lie and what comes out; None if that is no layout.
 
-        It standardises its inputs with the train split's statistics itself.
+        Every predictor of `dglbench.predictors` is built for it, in units of the labels.
         """
+        return Layout.of(dataset.features.shape, dataset.problem, kind=self.rows, link=self.link)
+
+    def predictor(self, dataset: Dataset) -> nn.Module:
+        """Build an untrained model of the task's own, for a task that has one.
+
+        In float64, from features to predictions in the labels' shape and unit; it standardises
+        its inputs with the train split's statistics itself. It is then called ``task`` and is
+        the default; a task without one is learnt by ``linear``.
+        """
+        raise PluginError(f"task {self.name} has no predictor of its own; choose linear or mlp.")
+
+    def has_predictor(self) -> bool:
+        """Say whether the task has a model of its own."""
+        return type(self).predictor is not Task.predictor
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return what labels are divided by before τ, α and μ act on them."""
@@ -232,16 +249,50 @@ class Task(ABC):
 
     def parse_settings(self, given: Mapping[str, Any]) -> Any:
         """Check settings given as values or text."""
+        self.refuse_predictor_settings(given)
         return options.parse(self.Settings, given, owner=f"task {self.name}")
 
+    def refuse_predictor_settings(self, given: Mapping[str, Any]) -> None:
+        """Refuse what was a setting before predictors could be chosen for every task."""
+        own = {info.name for info in options.describe(self.Settings)}
+        if moved := [name for name in ("predictor", "hidden") if name in given and name not in own]:
+            raise OptionError(
+                f"{moved[0]} is no setting of task {self.name}: write --predictor mlp, or for "
+                "example --predictor mlp:hidden=64,layers=2."
+            )
+
     def paper(self) -> dict[str, Any]:
-        """Read the paper's settings and search spaces: the TOML file beside the task's module."""
+        """Read the paper's settings and search spaces: the TOML file beside the task's module.
+
+        Its learning rates are of predictors in raw units. Where the labels' standard deviation is
+        far from 1, the file names it as ``label_scale``, and the rates are divided by it: Adam
+        moves an output in units of the labels by that much less.
+        """
         module = type(self).__module__
         package, _, stem = module.rpartition(".")
         if not package:
             return {}
         file = resources.files(package).joinpath(f"{stem}.toml")
-        return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+        return _in_label_units(tomllib.loads(file.read_text("utf-8"))) if file.is_file() else {}
+
+
+def _in_label_units(paper: dict[str, Any]) -> dict[str, Any]:
+    """Divide every learning rate of a task's file by its ``label_scale``."""
+    scale = paper.get("label_scale", 1.0)
+
+    def divided(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: divided(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [divided(each) for each in value]
+        return float(f"{value / scale:.3g}")  # three digits are enough for any rate
+
+    def walked(table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        return {key: divided(v) if key == "lr" else walked(v) for key, v in table.items()}
+
+    return paper if scale == 1.0 else walked(paper)
 
 
 def split_sizes_to_rows(

@@ -179,7 +179,7 @@ def test_errors_name_the_task_at_fault(cli, task_file, verb, name, spoiled, sent
         ("failing.py", "import os\nimport nothing_at_all", "(ModuleNotFoundError, line 2: "),
         ("empty.py", "x = 1", "defines no task, method, solver or layer; a plugin is a subclass"),
         ("half.py", "from dglbench.task import Task\nclass Half(Task):\n    name = 'half'",
-         "its class Half lacks generate(), predictor(), problem()"),
+         "its class Half lacks generate(), problem()"),
         ("note.txt", "", "is not a .py file"),
         ("taken.py", "from dglbench_tasks.matching import Matching as M\nclass Mine(M):\n    pass",
          "the name is taken by dglbench"),

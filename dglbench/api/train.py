@@ -75,7 +75,8 @@ class TrainedRun:
 
         if self.weights is None:
             raise RunError(f"run {self.record.run_id} {self.state} before it had weights to keep.")
-        predictor = fresh_predictor(find_task(self.dataset.spec.task), self.dataset)
+        task = find_task(self.dataset.spec.task)
+        predictor = fresh_predictor(self.record.identity.predictor, task, self.dataset)
         predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
         return predictor.eval()
 
@@ -115,6 +116,7 @@ def train(
     task: str | Task | Dataset,
     method: str = "dgl-1",
     *,
+    predictor: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     train_seed: int | None = None,
@@ -146,6 +148,7 @@ def train(
     task: str | Task | Dataset,
     method: str = "dgl-1",
     *,
+    predictor: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     train_seed: int | None = None,
@@ -167,6 +170,8 @@ def train(
     brings its settings and seed). ``set`` holds the task's settings and ``option`` the method's
     options; what is left open is the paper's for the nearest size. ``protocol`` takes any field of
     the training protocol, such as ``epochs``, ``batch_size`` and ``patience``.
+    ``predictor`` is what is trained, such as ``"mlp:hidden=16"``; by default ``linear``, or the
+    task's own model.
     ``lead_in`` is a method and its epochs to train with first, such as
     ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without ``out`` nothing is written; with it, a
     run that is there already is returned, unless ``force``. ``watch`` is called after every
@@ -183,6 +188,7 @@ def train(
     asked = {
         "tasks": None if given is not None else [offer_task(task)],  # type: ignore[arg-type]
         "methods": [method],
+        "predictor": predictor,
         "set": set or {},
         "seeds": None if given is not None else [DEFAULT_SEED if seed is None else seed],
         "train_seeds": None if train_seed is None else [train_seed],

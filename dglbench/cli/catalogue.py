@@ -7,11 +7,11 @@ import inspect
 from typing import Any
 
 from dglbench import __version__, options
-from dglbench.plugins import LAYERS, METHODS, SOLVERS, TASKS, Plugin, plugins
+from dglbench.plugins import LAYERS, METHODS, PREDICTORS, SOLVERS, TASKS, Plugin, plugins
 
 __all__ = ["KINDS", "catalogue"]
 
-KINDS = ("tasks", "solvers", "layers", "methods")
+KINDS = ("tasks", "predictors", "solvers", "layers", "methods")
 
 
 def catalogue() -> dict[str, Any]:
@@ -19,6 +19,7 @@ def catalogue() -> dict[str, Any]:
     return {
         "version": __version__,
         "tasks": [_describe(plugin, "Settings") for plugin in plugins(TASKS)],
+        "predictors": [_describe_predictor(plugin) for plugin in plugins(PREDICTORS)],
         "solvers": [_describe(plugin) for plugin in plugins(SOLVERS)],
         "layers": [_describe(plugin) for plugin in plugins(LAYERS)],
         "methods": _mark_paper_options(
@@ -48,6 +49,25 @@ def _describe(plugin: Plugin, options_name: str | None = None) -> dict[str, Any]
             entry["options"] = [info._asdict() for info in described]
     except Exception as error:  # a plugin may be malformed in any way; it is named, not fatal
         entry["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return entry
+
+
+def _describe_predictor(plugin: Plugin) -> dict[str, Any]:
+    """Return a predictor's row, with the tasks that it fits by what they say of their features."""
+    entry = _describe(plugin, "Options")
+    entry |= {"kinds": [], "tasks": [], "default_of": []}
+    if entry["error"] is not None:
+        return entry
+    from dglbench.predictors.choice import default_predictor
+
+    entry["kinds"] = list(plugin.target.kinds)
+    for other in plugins(TASKS):
+        with contextlib.suppress(Exception):  # a broken plugin has its own row
+            task = other.target()
+            if task.has_predictor() if plugin.name == "task" else task.rows in entry["kinds"]:
+                entry["tasks"].append(other.name)
+            if default_predictor(task) == plugin.name:
+                entry["default_of"].append(other.name)
     return entry
 
 

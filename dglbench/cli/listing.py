@@ -25,18 +25,21 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Take a task, method or solver from this .py file; repeat for several.",
+            help="Take a task, method, predictor or solver from this .py file; repeat for several.",
             show_default=False,
         ),
     ] = None,
     methods: Annotated[
         bool, typer.Option("--methods", help="Show methods only, with their options.")
     ] = False,
+    predictors: Annotated[
+        bool, typer.Option("--predictors", help="Show predictors only, with their options.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of tables.")
     ] = False,
 ) -> None:
-    """List tasks, solvers, layers and methods, their options, and the packages they come from."""
+    """List tasks, predictors, methods, solvers and layers, their options and packages."""
     if plugin:
         from dglbench.plugin_files import load_plugins
 
@@ -54,6 +57,8 @@ def run(
         console.print_json(document)
     elif methods:
         _render_methods(document["methods"])
+    elif predictors:
+        _render_predictors(document["predictors"])
     else:
         _render(document)
 
@@ -70,6 +75,7 @@ def _render(document: dict[str, Any]) -> None:
     for task in document["tasks"]:
         if task["options"]:
             _render_options(f"Settings of {task['name']} (--set name=value)", task["options"])
+    _render_predictors(document["predictors"])
     for kind, title in (("solvers", "Solvers (--solver)"), ("layers", "Layers (for methods)")):
         console.print_table(
             (kind.removesuffix("s"), "from", "what it is"),
@@ -77,6 +83,22 @@ def _render(document: dict[str, Any]) -> None:
             title=title,
         )
     _render_methods(document["methods"])
+
+
+def _render_predictors(predictors: list[dict[str, Any]]) -> None:
+    console.print_table(
+        ("predictor", "fits", "from", "what it is"),
+        [
+            (*_name_cells(each, ", ".join(each["tasks"]) or "-"), _summary(each))
+            for each in predictors
+        ],
+        title="Predictors (--predictor)",
+        caption="your own data: linear and mlp; a task with a model of its own starts with it",
+    )
+    for each in predictors:
+        if each["options"]:
+            name = each["name"]
+            _render_options(f"Options of {name} (--predictor {name}:name=value)", each["options"])
 
 
 def _render_methods(methods: list[dict[str, Any]]) -> None:

@@ -101,7 +101,7 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Take a task, method or solver from this .py file; repeat for several.",
+            help="Take a task, method, predictor or solver from this .py file; repeat for several.",
             show_default=False,
         ),
     ] = None,

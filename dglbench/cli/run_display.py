@@ -60,7 +60,7 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         ["", counts, "start"],
         _outcome_rows(summary),
         title=f"{identity.method} on {identity.setting}, seed {identity.seed} ({chosen}; "
-        f"solver {identity.solver})",
+        f"predictor {identity.predictor}; solver {identity.solver})",
         caption=_caption(summary),
         right=(counts, "start"),
     )

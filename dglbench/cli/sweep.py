@@ -62,6 +62,15 @@ def run(
             help="Repeat every run with the training seeds 0 to N − 1.  [default: 1]",
         ),
     ] = None,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE,…",
+            help="What is trained, such as mlp:hidden=16; repeat to compare several.  "
+            "[default: linear, or the task's own]",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +89,7 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Take a task, method or solver from this .py file; repeat for several.",
+            help="Take a task, method, predictor or solver from this .py file; repeat for several.",
             show_default=False,
         ),
     ] = None,
@@ -209,6 +218,7 @@ def run(
         "data": [str(path) for path in data] if data else None,
         "train_seeds": train_seeds,
         "repeats": repeats,
+        "predictor": predictor or None,
         "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "trials": trials,

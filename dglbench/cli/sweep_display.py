@@ -36,6 +36,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
                 "seed": row.group.data.seed,
                 "train_seed": row.group.train_seed,
                 "method": row.group.method,
+                "predictor": row.group.predictor,
                 "runs": row.total,
                 "to_run": row.to_run,
                 **{name: row.counts[name] for name in _PLAN_COLUMNS},
@@ -60,7 +61,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
             [
                 same[0].group.data.full_name,
                 same[0].group.data.seed,
-                same[0].group.method,
+                same[0].group.label,
                 sum(row.total for row in same),
                 *(sum(row.counts[name] for row in same) or "" for name in used),
                 sum(row.to_run for row in same) or "",
@@ -109,7 +110,7 @@ def _with_repeats(rows: Sequence[PlanRow]) -> list[list[PlanRow]]:
     """Put the repeats of a method on a dataset together."""
     found: dict[tuple[Any, ...], list[PlanRow]] = {}
     for row in rows:
-        found.setdefault((row.group.data, row.group.method), []).append(row)
+        found.setdefault((row.group.data, row.group.label), []).append(row)
     return list(found.values())
 
 
@@ -157,7 +158,7 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
         console.warn(f"{record.run_id} ended as {record.state}: {record.status.message}")
     for search in outcome.searches:
         for edge in search.edges():
-            which = f"{search.group.method} on {_dataset_name(search)}{_repeat_name(search)}"
+            which = f"{search.group.label} on {_dataset_name(search)}{_repeat_name(search)}"
             console.note(f"{which}: {edge}; a wider range may do better.")
     parts = [f"{count} {state}" for state, count in sorted(outcome.counts.items())]
     console.note(f"runs: {', '.join(parts) or 'none'}; logs in {plan.out}; sweep kept as {config}")
@@ -200,7 +201,7 @@ def _dataset_table(title: str, searches: list[GroupSearch]) -> None:
     """Print a row per method: its chosen run, or its repeats together."""
     repeats: dict[str, list[GroupSearch]] = {}
     for search in searches:
-        repeats.setdefault(search.group.method, []).append(search)
+        repeats.setdefault(search.group.label, []).append(search)
     if len(searches) > len(repeats):
         _repeats_table(title, repeats)
     else:
@@ -246,7 +247,7 @@ def _runs_table(title: str, searches: list[GroupSearch]) -> None:
         summary = chosen.summary if chosen else None
         rows.append(
             [
-                search.group.method,
+                search.group.label,
                 _statuses([search]),
                 _regret(figures["validation_regret"]),
                 _regret(figures["test_regret"]),

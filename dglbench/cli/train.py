@@ -43,6 +43,14 @@ def run(
         str | None,
         typer.Option(help="two-stage, spo, qptl, dgl-none, dgl-auto, dgl-5, …  [default: dgl-1]"),
     ] = None,
+    predictor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE,…",
+            help="What is trained, such as mlp:hidden=16,layers=2; see dglbench list --predictors."
+            "  [default: linear, or the task's own]",
+        ),
+    ] = None,
     lead_in: Annotated[
         str | None,
         typer.Option(
@@ -113,7 +121,7 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Take a task, method or solver from this .py file; repeat for several.",
+            help="Take a task, method, predictor or solver from this .py file; repeat for several.",
             show_default=False,
         ),
     ] = None,
@@ -159,6 +167,7 @@ def run(
         "tasks": None if task is None or data is not None else [task],
         "data": None if data is None else [str(data)],
         "methods": [asked],
+        "predictor": predictor,
         "set": {**settings, **({} if n is None else {"n": n})},
         "seeds": None if seed is None else [seed],
         "train_seeds": None if train_seed is None else [train_seed],

@@ -1,4 +1,4 @@
-"""Check data and predictors where they enter, so that errors name the plugin at fault.
+"""Check data where they enter, so that errors name the plugin at fault.
 
 A plugin may do anything: every message names its method, the shape got and the shape
 wanted.
@@ -6,20 +6,14 @@ wanted.
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dglbench.errors import DatasetError, DglbenchError, PluginError
 from dglbench.task import SPLITS, Dataset, Task
 
-if TYPE_CHECKING:
-    from torch import nn
-
 __all__ = [
-    "build_predictor",
-    "check_answer",
     "check_dataset",
     "is_bundled",
     "make_dataset",
@@ -93,72 +87,9 @@ def check_dataset(dataset: Dataset, owner: str) -> None:
             raise DatasetError(f"{owner} gives no {name} instance; wanted at least one.")
 
 
-def build_predictor(task: Task, dataset: Dataset) -> nn.Module:
-    """Have a task build its predictor; errors name the plugin at fault."""
-    from torch import nn
-
-    owner = f"task {task.name}: predictor()"
-    try:
-        predictor = task.predictor(dataset)
-    except (DglbenchError, MemoryError):
-        raise
-    except Exception as error:
-        if is_bundled(task):
-            raise
-        raise PluginError(f"{owner} fails with {_said(error)}; fix that method.") from error
-    if not isinstance(predictor, nn.Module):
-        raise PluginError(f"{owner} must return a torch.nn.Module, got {_kind(predictor)}.")
-    return predictor
-
-
-def check_answer(task: Task, dataset: Dataset, predictor: nn.Module) -> None:
-    """Ask a copy of the predictor about two instances; refuse another type or shape."""
-    import torch
-
-    owner = f"task {task.name}: predictor()"
-    weights = [weight for weight in predictor.parameters() if weight.requires_grad]
-    if not weights:
-        raise PluginError(f"{owner} returns a network without weights to train.")
-    for weight in weights:
-        if weight.dtype != torch.float64:
-            raise PluginError(
-                f"{owner} returns a network of {_dtype(weight)}; wanted float64: build it with "
-                "dtype=torch.float64 or end with .double()."
-            )
-    features = torch.from_numpy(dataset.features[:2])
-    wanted = (len(features), *dataset.labels.shape[1:])
-    asked = f"features of shape {shape_words(features.shape)}"
-    try:
-        with torch.no_grad():
-            answer = copy.deepcopy(predictor).eval()(features)
-    except (DglbenchError, MemoryError):
-        raise
-    except Exception as error:
-        if is_bundled(task):
-            raise
-        raise PluginError(
-            f"{owner} returns a network that fails on {asked} with {_said(error)}."
-        ) from error
-    got = tuple(answer.shape) if isinstance(answer, torch.Tensor) else _kind(answer)
-    if got != wanted:
-        raise PluginError(
-            f"{owner} returns a network that answers {asked} with "
-            f"{got if isinstance(got, str) else f'shape {shape_words(got)}'}; wanted the shape of "
-            f"the labels, {shape_words(wanted)}."
-        )
-    if answer.dtype != torch.float64:
-        raise PluginError(
-            f"{owner} returns a network that answers {_dtype(answer)}; wanted float64."
-        )
-
-
 def shape_words(shape: Any) -> str:
     """Write a shape as ``(200, 50, 3)``."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
-def _dtype(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _kind(value: Any) -> str:

@@ -1,8 +1,7 @@
 """The task behind ``dglbench import``: a user's own arrays as a dataset.
 
 Its data come from a dataset file and nowhere else, so no entry point offers it by
-name. The settings say how the arrays are called and which predictor learns them; the
-constraints are in the dataset's constants.
+name. The settings say how the arrays are called; the constraints are in the dataset's constants.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -21,12 +20,8 @@ from dglbench.problem import Array, Problem
 from dglbench.structure.matrices import mask_or_all
 from dglbench.task import Dataset, Task
 
-if TYPE_CHECKING:
-    from torch import nn
-
 __all__ = ["Own", "OwnSettings", "check_name", "from_entries", "to_entries"]
 
-_HIDDEN = (64, 64)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
@@ -46,19 +41,9 @@ class OwnSettings:
 
     n: Annotated[int, Ge(1), Doc("groups, or items to take or leave")] = 1
     name: Annotated[str, Doc("what the data are called")] = "own"
-    predictor: Annotated[
-        Literal["linear", "mlp"], Doc("a linear model, or one with hidden layers")
-    ] = "linear"
-    hidden: Annotated[
-        tuple[Annotated[int, Ge(1)], ...], Doc("sizes of the hidden layers of an mlp")
-    ] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if self.predictor == "linear" and self.hidden:
-            raise ValueError("hidden layers belong to predictor=mlp; set that too.")
-        if self.predictor == "mlp" and not self.hidden:
-            object.__setattr__(self, "hidden", _HIDDEN)  # so that it is recorded
 
 
 class Own(Task):
@@ -68,7 +53,6 @@ class Own(Task):
     summary: ClassVar[str] = "your own arrays (dglbench import)"
     sizes: ClassVar[tuple[int, ...]] = ()
     Settings: ClassVar[type[Any]] = OwnSettings
-    open_settings: ClassVar[tuple[str, ...]] = ("predictor", "hidden")
 
     def generate(self, settings: OwnSettings, seed: int) -> Dataset:
         """Refuse: there is nothing to draw."""
@@ -99,12 +83,6 @@ class Own(Task):
             equality=constants["equality"],
             sense=constants["sense"],
         )
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build the model that the shape of the features asks for."""
-        from dglbench.data.imported_model import OwnModel
-
-        return OwnModel(dataset)
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train labels: they may be in any unit."""

@@ -9,17 +9,14 @@ file is identified by its content too, and read again where it is needed.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from dglbench import options
 from dglbench.data.checks import check_dataset, is_bundled, make_dataset
 from dglbench.data.dataset_file import dataset_digest, read_dataset
-from dglbench.errors import DatasetError, OptionError
+from dglbench.errors import DatasetError
 from dglbench.plugins import find_task
 from dglbench.task import Dataset, TaskSpec
 
@@ -35,19 +32,18 @@ _files: dict[tuple[TaskSpec, str], Path] = {}
 
 
 class FileData(NamedTuple):
-    """The data of a file, with the settings they are used with."""
+    """The data of a file."""
 
     dataset: Dataset
     digest: str
-    """Of the content as it is stored, whatever predictor is chosen for it."""
+    """Of the content."""
 
 
-def read_file(path: Path, given: Mapping[str, Any] | None = None) -> FileData:
-    """Read a dataset file; ``given`` are settings that the file leaves open (the predictor's)."""
-    stored = read_dataset(path)
-    check_dataset(stored, str(path))
-    digest = dataset_digest(stored)
-    dataset = dataclasses.replace(stored, spec=_chosen(path, stored.spec, given or {}))
+def read_file(path: Path) -> FileData:
+    """Read a dataset file."""
+    dataset = read_dataset(path)
+    check_dataset(dataset, str(path))
+    digest = dataset_digest(dataset)
     _files[dataset.spec, digest] = path
     _keep((dataset.spec, digest), dataset)
     return FileData(dataset, digest)
@@ -84,11 +80,10 @@ def load_dataset(data: TaskSpec, digest: str | None = None) -> Dataset:
         return given
     path = _files.get((data, digest)) if digest else None
     if path is not None:
-        stored = read_dataset(path)
-        content, dataset = stored, dataclasses.replace(stored, spec=data)
+        dataset = read_dataset(path)
     else:
-        content = dataset = make_dataset(find_task(data.task), data.settings, data.seed)
-    if digest is not None and dataset_digest(content) != digest:
+        dataset = make_dataset(find_task(data.task), data.settings, data.seed)
+    if digest is not None and dataset_digest(dataset) != digest:
         what = f"{path}" if path else f"{data.full_name}, seed {data.seed},"
         raise DatasetError(
             f"the data of {what} are not those that the run was planned with: they have "
@@ -96,21 +91,6 @@ def load_dataset(data: TaskSpec, digest: str | None = None) -> Dataset:
         )
     _keep((data, digest), dataset)
     return dataset
-
-
-def _chosen(path: Path, spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
-    task = find_task(spec.task)
-    unknown = [name for name in given if name not in task.open_settings]
-    if unknown:
-        allowed = ", ".join(task.open_settings)
-        raise OptionError(
-            f"{path} brings its own settings, so {unknown[0]} cannot be set; "
-            + (f"with it --set takes {allowed}." if allowed else "leave out --set.")
-        )
-    if not given:
-        return spec
-    chosen = task.parse_settings({**options.as_dict(spec.settings), **given})
-    return dataclasses.replace(spec, settings=chosen)
 
 
 def _keep(key: tuple[TaskSpec, str | None], dataset: Dataset) -> None:

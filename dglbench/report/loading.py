@@ -142,8 +142,17 @@ def load(*given: Path, require_done: bool = True) -> Report:
         else:
             records[path] = record
     units = label_units(record.identity for record in records.values())
+    predictors: dict[str, set[str]] = {}
+    for record in records.values():
+        predictors.setdefault(record.identity.task, set()).add(record.identity.predictor)
     runs = tuple(
-        Run(path, units[Unit.key_of(record.identity)], record) for path, record in records.items()
+        Run(
+            path,
+            units[Unit.key_of(record.identity)],
+            record,
+            compared=len(predictors[record.identity.task]) > 1,
+        )
+        for path, record in records.items()
     )
     present = sorted(units.values(), key=lambda unit: unit.order)
     report = Report(folder, runs, tuple(present), {}, _read_sweeps(found.folders), unreadable)

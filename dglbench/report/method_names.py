@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dglbench.plugins import AFTER
+from dglbench.plugins import AFTER, WITH
 
 __all__ = ["family", "is_dgl", "method_order", "refresh_period", "variant_period"]
 
@@ -33,6 +33,8 @@ def method_order(method: str) -> tuple[float, float, str]:
 
     Families stay together, each led by the method that bears its name.
     """
+    if WITH in method:
+        return (*method_order(method.partition(WITH)[0])[:2], method)
     if AFTER in method:  # right behind the method itself
         return (*method_order(method.partition(AFTER)[0])[:2], method)
     kin = family(method)

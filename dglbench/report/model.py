@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dglbench.methods.pyepo.border import TESTED
+from dglbench.plugins import WITH
 from dglbench.runs.provenance import extras, libraries
 from dglbench.runs.record import Environment, Identity, RunRecord
 
@@ -75,6 +76,8 @@ class Run:
     folder: Path
     unit: Unit
     record: RunRecord = field(repr=False)
+    compared: bool = False
+    """Whether the runs of its task have several predictors, so that names must say which."""
 
     @cached_property
     def run_id(self) -> str:
@@ -93,8 +96,14 @@ class Run:
 
     @property
     def method(self) -> str:
-        """The method's name, such as ``dgl-5``."""
-        return self.identity.method
+        """The method's name, such as ``dgl-5``; with its predictor where several are compared."""
+        name = self.identity.method
+        return f"{name}{WITH}{self.predictor}" if self.compared else name
+
+    @property
+    def predictor(self) -> str:
+        """What was trained, such as ``mlp:hidden=16``."""
+        return self.identity.predictor
 
     @property
     def options(self) -> Mapping[str, Any]:

@@ -62,6 +62,8 @@ class Identity:
     """Which initial weights and batches."""
     lead_in: Mapping[str, Any] | None = None
     """Method, epochs and options of the lead-in; None without one."""
+    predictor: str = "linear"
+    """What was trained, with its options, such as ``mlp:hidden=16``."""
     format: int = FORMAT_VERSION
 
     @property

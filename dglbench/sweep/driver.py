@@ -197,10 +197,12 @@ class Driver:
         return Job(key=key, spec=spec, is_warm_start=True)
 
     def _warm_name(self, spec: RunSpec) -> str:
-        key = (spec.data, spec.protocol)
+        key = (spec.predictor, spec.data, spec.protocol)
         if key not in self._warm_names:
             task = find_task(spec.data.task)
-            self._warm_names[key] = warm_start_id(task, spec.data, spec.protocol, spec.data_digest)
+            self._warm_names[key] = warm_start_id(
+                spec.predictor, task, spec.data, spec.protocol, spec.data_digest
+            )
         return self._warm_names[key]
 
     def _hear(self, key: str, news: News) -> None:

@@ -177,7 +177,9 @@ def do_job(
     if job.is_warm_start:
         with guard or nullcontext():
             task = find_task(spec.data.task)
-            return train_warm_start(task, loaded.dataset, spec.protocol, spec.data_digest)
+            return train_warm_start(
+                spec.predictor, task, loaded.dataset, spec.protocol, spec.data_digest
+            )
     if job.folder is not None and job.folder.is_dir():
         loaded.evaluator.share(job.folder, spec.data_digest)
     return train(

@@ -80,6 +80,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         "train_seed": group.train_seed,
         "settings": options.as_dict(group.data.settings),
         "method": group.method,
+        "predictor": group.predictor,
         "solver": group.solver,
         "run_id": chosen.run_id if chosen else None,
         "options": chosen.identity.options if chosen else None,
@@ -96,7 +97,7 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
     found = {
-        (group.data, group.train_seed, group.method): search
+        (group.data, group.train_seed, group.predictor, group.method): search
         for search in searches
         for group in [search.group]
         if search.complete and search.chosen
@@ -107,7 +108,7 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
             data = TaskSpec(setting.task, setting.settings, seed)
             plans, tuned = [], {}
             for plan in setting.methods:
-                search = found.get((data, train_seed, plan.name))
+                search = found.get((data, train_seed, setting.predictor, plan.name))
                 if search is None or search.chosen is None:
                     return None
                 picked = {key: search.chosen.identity.options[key] for key in plan.space}

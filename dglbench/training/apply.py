@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.data.checks import build_predictor, shape_words
+from dglbench.data.checks import shape_words
 from dglbench.data.dataset_file import stored_digest
 from dglbench.data.loading import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
+from dglbench.predictors.checks import build_predictor
+from dglbench.predictors.choice import find_predictor
 from dglbench.problem import Array, Problem
 from dglbench.runs.record import Identity, RunRecord, digest
 from dglbench.runs.selection import best_record
@@ -112,13 +114,13 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
     identity = record.identity
     task = find_task(identity.task)
     trained_on = _dataset(identity, task, folder, dataset)
-    network = build_predictor(task, trained_on)
+    network = build_predictor(find_predictor(identity.predictor), task, trained_on)
     try:
         network.load_state_dict(torch.load(folder / WEIGHTS, weights_only=True))
     except (RuntimeError, OSError, ValueError, KeyError) as error:
         raise RunError(
-            f"the weights of {folder} do not fit the predictor of task {identity.task} as it is "
-            "now; train the run again with dglbench train --like."
+            f"the weights of {folder} do not fit predictor {identity.predictor} of task "
+            f"{identity.task} as it is now; train the run again with dglbench train --like."
         ) from error
     return TrainedPredictor(identity, task, trained_on, network.eval(), folder)
 
@@ -181,8 +183,7 @@ def _dataset(identity: Identity, task: Task, folder: Path, path: Path | None) ->
                 f"{str(identity.data_digest)[:12]}); give it with --trained-on."
             )
         return load_dataset(spec, identity.data_digest)
-    chosen = {name: identity.settings[name] for name in task.open_settings}
-    found = read_file(path, chosen)
+    found = read_file(path)
     by_content = identity.data_digest is not None
     same = found.digest == identity.data_digest if by_content else found.dataset.spec == spec
     if not same:

@@ -1,9 +1,10 @@
-"""Whether a run's solver, method and protocol can handle its data, checked before any work."""
+"""Whether solver, method, predictor and protocol of a run fit its data, checked before any work."""
 
 from __future__ import annotations
 
 from dglbench.errors import OptionError
 from dglbench.plugins import find_method, find_task
+from dglbench.predictors.choice import check_predictor
 from dglbench.solvers import make_solver
 from dglbench.task import Dataset
 from dglbench.training.spec import RunSpec
@@ -14,16 +15,17 @@ __all__ = ["check_fit"]
 def check_fit(spec: RunSpec, dataset: Dataset) -> None:
     """Raise a `DglbenchError` of one sentence if a run cannot be made on these data.
 
-    The solver or the method may refuse the problem; an epoch chosen by validation needs instances
-    to validate on.
+    The solver, the method or the predictor may refuse them; an epoch chosen by validation needs
+    instances to validate on.
     """
-    problem = dataset.problem
+    task, problem = find_task(spec.data.task), dataset.problem
     if spec.protocol.choose == "best" and not len(dataset.rows("val")):
         raise OptionError(
             f"{spec.data.setting_name} has no validation instances, so no epoch can be chosen by "
             "them (choose=best); write --choose last, or give the data validation instances."
         )
-    make_solver(spec.solver, find_task(spec.data.task), problem)
+    make_solver(spec.solver, task, problem)
+    check_predictor(spec.predictor, task, dataset, spec.data.setting_name)
     for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):
         reason = find_method(method).cls.refuses(problem)
         if reason:

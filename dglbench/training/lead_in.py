@@ -58,10 +58,9 @@ def parse_lead_in(text: str | None) -> dict[str, Any]:
 
 
 def _split(text: str) -> tuple[MethodChoice, int, dict[str, Any]]:
-    head, *assignments = (part.strip() for part in text.split(","))
-    name, colon, epochs = head.rpartition(":")
-    counted = epochs.isascii() and epochs.isdigit() and len(epochs) <= 9 and int(epochs) > 0
-    if not (colon and counted):
+    name, words = options.split_spec(text)
+    epochs, *assignments = words or [""]
+    if not (epochs.isascii() and epochs.isdigit() and len(epochs) <= 9 and int(epochs) > 0):
         raise OptionError(f"a lead-in is a method and its epochs, got '{text}'; {_EXAMPLE}.")
     choice = find_method(name)
     if choice.lead_in is not None:

@@ -64,7 +64,7 @@ class Learner:
         )
         if self._plain:
             self.parameter_labels = self.labels
-        self.predictor = fresh_predictor(task, dataset, spec.train_seed)
+        self.predictor = fresh_predictor(spec.predictor, task, dataset, spec.train_seed)
         if warm_start:
             warm_start.apply(self.predictor)
         self.predictor.to(self._dtype)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from dglbench.data.checks import build_predictor, check_answer
+from dglbench.predictors.checks import build_predictor, check_answer
+from dglbench.predictors.choice import find_predictor
 from dglbench.streams import repetition, torch_seed
 from dglbench.task import Dataset, Task
 
@@ -38,15 +39,16 @@ class Step(NamedTuple):
     """Of the loss in ``root``, where it is known; None if ``root`` is the loss."""
 
 
-def fresh_predictor(task: Task, dataset: Dataset, train_seed: int = 0) -> nn.Module:
-    """Build the predictor with weights from the seed's ``init`` stream, and check its answer."""
+def fresh_predictor(predictor: str, task: Task, dataset: Dataset, train_seed: int = 0) -> nn.Module:
+    """Build a predictor with weights from the seed's ``init`` stream, and check its answer."""
     import torch
 
+    chosen = find_predictor(predictor)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(dataset.spec.seed, "init", *repetition(train_seed)))
-        predictor = build_predictor(task, dataset)
-        check_answer(task, dataset, predictor)
-    return predictor
+        network = build_predictor(chosen, task, dataset)
+        check_answer(chosen, task, dataset, network)
+    return network
 
 
 def train_epoch(

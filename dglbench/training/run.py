@@ -65,9 +65,11 @@ def run_to_memory(
     warm_start = None
     if spec.starts_warm:
         task, digest = find_task(spec.data.task), spec.data_digest
-        warm_start = load_or_train(task, loaded.dataset, spec.protocol, warm_starts, digest)
+        warm_start = load_or_train(
+            spec.predictor, task, loaded.dataset, spec.protocol, warm_starts, digest
+        )
     else:  # refuse a predictor that does not fit before the run begins
-        fresh_predictor(find_task(spec.data.task), loaded.dataset, spec.train_seed)
+        fresh_predictor(spec.predictor, find_task(spec.data.task), loaded.dataset, spec.train_seed)
     if warm_starts is not None:
         loaded.evaluator.share(warm_starts, spec.data_digest)
     return train(

@@ -35,6 +35,8 @@ class RunSpec:
     """Decides initial weights and batches; the data have their own seed."""
     lead_in: LeadIn | None = None
     """What is trained before the method itself, as the method's name says."""
+    predictor: str = "linear"
+    """What is trained, as canonical text (`dglbench.predictors.choice`)."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -53,6 +55,7 @@ class RunSpec:
             source=self.source,
             train_seed=self.train_seed,
             lead_in=None if self.lead_in is None else self.lead_in.document(),
+            predictor=self.predictor,
         )
 
     @property

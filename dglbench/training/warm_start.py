@@ -1,4 +1,4 @@
-"""The shared starting point: one MSE-trained predictor per dataset.
+"""The shared starting point: one MSE-trained predictor per dataset and kind of network.
 
 Every warm run of a comparison starts from the same weights, so that only the loss differs; its
 repeats too, which then differ by their batches alone. (Measured on matching-50, eight repeats of
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglbench import atomic, options
+from dglbench.predictors.choice import find_predictor
 from dglbench.runs.code_hash import source_hash
 from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
@@ -71,6 +72,7 @@ class WarmStart:
 
 
 def warm_start_id(
+    predictor: str,
     task: Task,
     data: TaskSpec,
     protocol: Protocol,
@@ -84,7 +86,8 @@ def warm_start_id(
             "epochs": protocol.warm_start_epochs or _EPOCHS,
             "patience": protocol.warm_start_patience,
             "batch_size": protocol.batch_size,
-            "source": source_hash(__name__, type(task)),
+            "predictor": predictor,
+            "source": source_hash(__name__, type(task), type(find_predictor(predictor))),
         },
         sort_keys=True,
     )
@@ -92,6 +95,7 @@ def warm_start_id(
 
 
 def load_or_train(
+    predictor: str,
     task: Task,
     dataset: Dataset,
     protocol: Protocol,
@@ -99,11 +103,11 @@ def load_or_train(
     data_digest: str | None = None,
 ) -> WarmStart:
     """Return the cached warm start, or train it and cache it with an atomic write."""
-    name = warm_start_id(task, dataset.spec, protocol, data_digest)
+    name = warm_start_id(predictor, task, dataset.spec, protocol, data_digest)
     cached = load(name, cache) if cache else None
     if cached:
         return cached
-    warm_start = train_warm_start(task, dataset, protocol, data_digest)
+    warm_start = train_warm_start(predictor, task, dataset, protocol, data_digest)
     if cache:
         save(warm_start, cache)
     return warm_start
@@ -133,6 +137,7 @@ def save(warm_start: WarmStart, cache: Path) -> None:
 
 
 def train_warm_start(
+    predictor: str,
     task: Task,
     dataset: Dataset,
     protocol: Protocol,
@@ -141,15 +146,16 @@ def train_warm_start(
     """Train a warm start on one thread, whatever the runs use: its id has no thread count."""
     started = time.perf_counter()
     with training_state(threads=1, seed=torch_seed(dataset.spec.seed, "warm start", "torch")):
-        predictor, epochs, val_mse = _train(task, dataset, protocol)
+        network, epochs, val_mse = _train(predictor, task, dataset, protocol)
     info = {
-        "id": warm_start_id(task, dataset.spec, protocol, data_digest),
+        "id": warm_start_id(predictor, task, dataset.spec, protocol, data_digest),
         **_identity(dataset.spec, data_digest),
+        "predictor": predictor,
         "seconds": time.perf_counter() - started,
         "epochs": epochs,
         "val_mse": val_mse,
     }
-    return WarmStart(saved_state(predictor), info)
+    return WarmStart(saved_state(network), info)
 
 
 def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
@@ -161,14 +167,16 @@ def _identity(data: TaskSpec, data_digest: str | None) -> dict[str, Any]:
     }
 
 
-def _train(task: Task, dataset: Dataset, protocol: Protocol) -> tuple[nn.Module, int, float]:
+def _train(
+    name: str, task: Task, dataset: Dataset, protocol: Protocol
+) -> tuple[nn.Module, int, float]:
     """Train with MSE until validation MSE has not improved for the patience.
 
     Without validation instances, training MSE decides.
     """
     import torch
 
-    predictor = fresh_predictor(task, dataset)
+    predictor = fresh_predictor(name, task, dataset)
     scale = task.label_scale(dataset)
     data = {
         split: (

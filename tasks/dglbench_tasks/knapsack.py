@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,6 @@ from dglbench.errors import OptionError
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["Knapsack", "KnapsackSettings"]
 
@@ -148,6 +145,7 @@ class Knapsack(Task):
     integral = False
     sizes = (24, 48)
     Settings = KnapsackSettings
+    rows = "item"
 
     def generate(self, settings: KnapsackSettings, seed: int) -> Dataset:
         """Simulate or load the days, choose the capacity and split by day."""
@@ -172,13 +170,6 @@ class Knapsack(Task):
         use = np.stack([weights, np.zeros_like(weights)], axis=-1)
         predicted = np.broadcast_to([True, False], use.shape).copy()
         return Problem.build(A=use[None], b=[constants["capacity"]], predicted=predicted)
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """One linear layer shared by all slots, on features standardised by train days."""
-        from dglbench_tasks.knapsack_model import SlotModel
-
-        train = dataset.problem.pack(dataset.labels[dataset.rows("train")])
-        return SlotModel(*dataset.standardiser, level=float(train.mean()))
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train values: they are in the hundreds."""

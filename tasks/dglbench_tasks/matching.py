@@ -28,20 +28,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
+from dglbench.layout import Kind, Layout, Link
 from dglbench.options import LATER
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["Matching", "MatchingSettings"]
 
@@ -116,6 +114,8 @@ class Matching(Task):
     summary: ClassVar[str] = "send individuals to locations with limited room (synthetic)"
     sizes: ClassVar[tuple[int, ...]] = (10, 50)
     Settings: ClassVar[type[Any]] = MatchingSettings
+    rows: ClassVar[Kind | None] = "pair"
+    link: ClassVar[Link] = "sigmoid"
 
     def generate(self, settings: MatchingSettings, seed: int) -> Dataset:
         """Draw features and utilities; memory stays near features + utilities."""
@@ -155,14 +155,11 @@ class Matching(Task):
         """Build the rows that count heads at each location."""
         return Problem.assignment(settings.n, constants["capacities"], absent=settings.cohorts)
 
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build the logistic regression on pair inputs, without making the pair inputs."""
-        from dglbench_tasks.matching_model import PairwiseLogistic
-
-        settings = dataset.spec.settings
-        mean, std = dataset.standardiser
-        return PairwiseLogistic(
-            mean, std, settings.base_features, settings.locations, absent=settings.cohorts
+    def layout(self, dataset: Dataset) -> Layout | None:
+        """Say that base features act alike at every location."""
+        shared = dataset.spec.settings.base_features
+        return Layout.of(
+            dataset.features.shape, dataset.problem, kind=self.rows, link=self.link, shared=shared
         )
 
     def label_axis(self, settings: MatchingSettings) -> LabelAxis:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
 from dglbench.errors import OptionError
+from dglbench.layout import Kind
 from dglbench.problem import Array, Problem
 from dglbench.task import Dataset, LabelAxis, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.polynomial import draws_of, features_and_costs, rounded_to_single
@@ -21,9 +22,6 @@ from dglbench_tasks.published import (
     imply_sizes,
     published_split,
 )
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["MultiKnapsack", "MultiKnapsackSettings"]
 
@@ -73,6 +71,7 @@ class MultiKnapsack(PublishedTask):
     integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (32,)
     Settings: ClassVar[type[Any]] = MultiKnapsackSettings
+    rows: ClassVar[Kind | None] = "instance"
 
     def generate(self, settings: MultiKnapsackSettings, seed: int) -> Dataset:
         """Draw as PyEPO does: weights first."""
@@ -115,13 +114,6 @@ class MultiKnapsack(PublishedTask):
         return Problem.knapsack(
             constants["weights"], np.full(settings.dimensions, settings.capacity)
         )
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """One linear layer from the features to all values."""
-        from dglbench_tasks.linear_models import WholeLinear
-
-        train = dataset.labels[dataset.rows("train")]
-        return WholeLinear(*dataset.standardiser, train.shape[1], level=float(train.mean()))
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train values, which grows with the degree."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
+from dglbench.layout import Kind, Link
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["Offers", "OffersSettings"]
 
@@ -74,6 +72,8 @@ class Offers(Task):
     integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (40,)
     Settings: ClassVar[type[Any]] = OffersSettings
+    rows: ClassVar[Kind | None] = "item"
+    link: ClassVar[Link] = "sigmoid"
 
     def generate(self, settings: OffersSettings, seed: int) -> Dataset:
         """Draw customers and their responses."""
@@ -97,13 +97,6 @@ class Offers(Task):
         use = np.broadcast_to(costs, (1, settings.n, len(costs)))
         predicted = np.broadcast_to(costs > 0, use.shape[1:])
         return Problem.build(A=use, b=[constants["budget"]], predicted=predicted)
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build a logistic regression for each offer."""
-        from dglbench_tasks.offers_model import ResponseModel
-
-        train = dataset.labels[dataset.rows("train")][..., 1:]
-        return ResponseModel(*dataset.standardiser, train.mean(axis=(0, 1)))
 
     def label_axis(self, settings: OffersSettings) -> LabelAxis:
         """Place each response at the cost of its offer."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge
 from typing_extensions import Doc
 
+from dglbench.layout import Kind
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.scheduling_loads import SURVEY, Job, Load, drawn_load
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["Option", "Scheduling", "SchedulingSettings", "options_of"]
 
@@ -102,6 +100,7 @@ class Scheduling(Task):
     integral: ClassVar[bool | None] = False
     sizes: ClassVar[tuple[int, ...]] = (10, 15, 20)
     Settings: ClassVar[type[Any]] = SchedulingSettings
+    rows: ClassVar[Kind | None] = "item"
 
     def generate(self, settings: SchedulingSettings, seed: int) -> Dataset:
         """Take the market's days and the load, and split by day."""
@@ -149,13 +148,6 @@ class Scheduling(Task):
             parameters=coo_array((power, (flat_option, covered)), shape=(size, slots)),
             sense="minimise",
         )
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """One linear layer shared by all slots, on features standardised by train days."""
-        from dglbench_tasks.linear_models import SharedLinear
-
-        level = float(dataset.labels[dataset.rows("train")].mean())
-        return SharedLinear(*dataset.standardiser, level=level)
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the options' costs over the train days."""

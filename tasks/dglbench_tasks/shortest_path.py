@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
+from dglbench.layout import Kind
 from dglbench.problem import Array, Problem
 from dglbench.task import Dataset, LabelAxis, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.polynomial import draws_of, features_and_costs, rounded_to_single
@@ -21,9 +22,6 @@ from dglbench_tasks.published import (
     imply_sizes,
     published_split,
 )
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["ShortestPath", "ShortestPathSettings", "grid_edges"]
 
@@ -79,6 +77,7 @@ class ShortestPath(PublishedTask):
     summary: ClassVar[str] = "cheapest way across a grid whose edge costs are predicted (PyEPO's)"
     sizes: ClassVar[tuple[int, ...]] = (5,)
     Settings: ClassVar[type[Any]] = ShortestPathSettings
+    rows: ClassVar[Kind | None] = "instance"
 
     def generate(self, settings: ShortestPathSettings, seed: int) -> Dataset:
         """Draw as PyEPO does."""
@@ -109,13 +108,6 @@ class ShortestPath(PublishedTask):
         """Build the paths of the grid."""
         height, width = settings.grid
         return Problem.paths(grid_edges(height, width), source=0, sink=height * width - 1)
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """One linear layer from the features to all edge costs."""
-        from dglbench_tasks.linear_models import WholeLinear
-
-        train = dataset.labels[dataset.rows("train")]
-        return WholeLinear(*dataset.standardiser, train.shape[1], level=float(train.mean()))
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the train costs, which grows with the degree."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 from typing_extensions import Doc
 
+from dglbench.layout import Kind
 from dglbench.problem import Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
-
-if TYPE_CHECKING:
-    from torch import nn
 
 __all__ = ["TopK", "TopKSettings", "score"]
 
@@ -26,9 +24,6 @@ class TopKSettings:
 
     n: Annotated[int, Ge(2), Doc("items of an instance")] = 50
     k: Annotated[int, Ge(1), Doc("items to pick")] = 1
-    hidden: Annotated[
-        int, Ge(0), Doc("ReLU units between feature and score; 0 is the linear model")
-    ] = 0
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
     val: Annotated[int, Ge(1), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 400
@@ -58,6 +53,7 @@ class TopK(Task):
     summary: ClassVar[str] = "pick the k best items; a cubic that a line cannot fit (LODL's)"
     sizes: ClassVar[tuple[int, ...]] = (50,)
     Settings: ClassVar[type[Any]] = TopKSettings
+    rows: ClassVar[Kind | None] = "item"
 
     def generate(self, settings: TopKSettings, seed: int) -> Dataset:
         """Draw one feature per item; the score follows without noise."""
@@ -76,12 +72,6 @@ class TopK(Task):
     def problem(self, settings: TopKSettings, constants: Mapping[str, Any]) -> Problem:
         """One row: the number of items taken is k."""
         return Problem.top_k(settings.n, settings.k)
-
-    def predictor(self, dataset: Dataset) -> nn.Module:
-        """Build the model from feature to score, shared by all items."""
-        from dglbench_tasks.linear_models import SharedLinear
-
-        return SharedLinear(*dataset.standardiser, hidden=dataset.spec.settings.hidden)
 
     def label_axis(self, settings: TopKSettings) -> LabelAxis:
         """Place each score at its item's number."""

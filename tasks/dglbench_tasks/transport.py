@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from typing_extensions import Doc
 
+from dglbench.layout import Kind
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
@@ -75,6 +76,7 @@ class Transport(Task):
     summary: ClassVar[str] = "send units to destinations that ask for some; optimal transport too"
     sizes: ClassVar[tuple[int, ...]] = (30,)
     Settings: ClassVar[type[Any]] = TransportSettings
+    rows: ClassVar[Kind | None] = "item"
 
     def generate(self, settings: TransportSettings, seed: int) -> Dataset:
         """Draw points, demands and costs."""

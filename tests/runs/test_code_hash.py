@@ -103,7 +103,7 @@ def test_a_worker_that_still_imports_torch_hashes_afterwards(monkeypatch):
 
     monkeypatch.setattr(dask_job, "_warming", threading.Thread(target=warm, daemon=True))
     monkeypatch.setattr(dask_job, "run_source", hashed)
-    source = dask_job.Source("matching", "spo", "batched", "0" * 12)
+    source = dask_job.Source("matching", "spo", "batched", "linear", "0" * 12)
     assert dask_job.other_code([source]) is None, "no thread was started: nothing to wait for"
     dask_job._warming.start()
     asking = threading.Thread(target=dask_job.other_code, args=([source],))

@@ -15,6 +15,7 @@ import torch
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
 from dglbench.task import SPLITS, Dataset
+from dglbench.training.predictor import fresh_predictor
 from dglbench_tasks import market
 from dglbench_tasks.knapsack import Knapsack, KnapsackSettings
 
@@ -131,7 +132,7 @@ def test_only_train_days_standardise_and_scale() -> None:
 
 def test_one_linear_layer_serves_every_slot() -> None:
     data = generate(**SMALL)
-    model = Knapsack().predictor(data)
+    model = fresh_predictor("linear", Knapsack(), data)
     assert sum(weight.numel() for weight in model.parameters()) == 9
     values = model(torch.from_numpy(data.features))
     assert values.shape == data.labels.shape
@@ -144,10 +145,10 @@ def test_one_linear_layer_serves_every_slot() -> None:
 
 def test_the_predictor_learns_and_keeps_its_statistics() -> None:
     data = generate(**SMALL)
-    model = Knapsack().predictor(data)
+    model = fresh_predictor("linear", Knapsack(), data)
     model(torch.from_numpy(data.features)).sum().backward()  # type: ignore[no-untyped-call]
     assert all(weight.grad is not None for weight in model.parameters())
-    assert {"mean", "spread"} <= set(model.state_dict())
+    assert {"inputs.mean", "inputs.spread"} <= set(model.state_dict())
 
 
 def test_slots_are_drawn_at_the_hour_they_start() -> None:
@@ -328,7 +329,13 @@ METHODS = {
 def test_the_papers_tables_are_complete(name: str) -> None:
     file = resources.files("dglbench_tasks").joinpath(f"{name}.toml")
     paper = tomllib.loads(file.read_text("utf-8"))
-    assert set(paper) - {"range"} == {"protocol", "warm_start", "search", "settings", "selected"}
+    assert set(paper) - {"range", "label_scale"} == {
+        "protocol",
+        "warm_start",
+        "search",
+        "settings",
+        "selected",
+    }
     assert set(paper["protocol"]) == {"epochs", "batch_size"}
     assert paper["warm_start"]["lr"] > 0
     task = find_task(name)
@@ -354,6 +361,7 @@ def test_the_papers_tables_are_complete(name: str) -> None:
 
 def test_the_grid_is_the_papers_with_zero_alpha() -> None:
     search = Knapsack().paper()["search"]
-    assert search["lr"] == [0.01, 0.05, 0.1, 0.5, 1.0]
+    # In units of the labels: 0.01, 0.05, 0.1, 0.5 and 1 over 220.
+    assert search["lr"] == [4.55e-05, 0.000227, 0.000455, 0.00227, 0.00455]
     assert search["alpha"] == [i / 10 for i in range(11)]
     assert search["tau"] == [0.1, 0.5, 1.0]

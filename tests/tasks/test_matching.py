@@ -7,6 +7,7 @@ import torch
 from dglbench.errors import OptionError
 from dglbench.plugins import find_task
 from dglbench.solvers.batched_matching import BatchedMatching
+from dglbench.training.predictor import fresh_predictor
 from dglbench_tasks import matching as module
 from dglbench_tasks.matching import MatchingSettings
 
@@ -170,16 +171,15 @@ def test_one_location_leaves_nothing_to_decide():
 
 def test_the_predictor_is_logistic_regression_on_pair_inputs():
     dataset = make()
-    torch.manual_seed(0)
-    model = TASK.predictor(dataset)
+    model = fresh_predictor("linear", TASK, dataset)
     mean, std = dataset.standardiser
     inputs = (dataset.features - mean) / std
     base, local = inputs[..., :10], inputs[..., 10:]
     weights = np.concatenate(
         [
-            model.base.weight.detach().numpy().ravel(),
-            model.local.weight.detach().numpy().ravel(),
-            model.local.bias.detach().numpy(),
+            model.network.shared.weight.detach().numpy().ravel(),
+            model.network.own.weight.detach().numpy().ravel(),
+            (model.network.own.bias + model.outputs.level).detach().numpy(),
         ]
     )
     expected = np.empty((40, 9, 3))

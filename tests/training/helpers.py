@@ -26,12 +26,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "multi-knapsack": FEW,
     "offers": FEW,
     "shortest-path": {"n": 3},
-    # A line can only rise or fall; a small network has something to learn from every loss.
-    "top-k": {"hidden": 8, "k": 2},
+    "top-k": {"k": 2},
     "transport": {"destinations": 3},
     "scheduling": {"n": 4, "load": "drawn", "machines": 2, "slots": 8, **FEW},
 }
-RATES = {"knapsack": 2.0, "scheduling": 2.0}
+RATES = {"knapsack": 0.01}
+# A line can only rise or fall; a small network has something to learn from every loss.
+PREDICTORS = {"top-k": "mlp:hidden=8"}
 # What single methods need to learn, or to be done soon, at these sizes.
 METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "lodl": {"samples": 20},
@@ -134,7 +135,16 @@ def start_option(method, start):
 
 
 def make_spec(
-    task, method, solver=None, *, seed=25, options=None, threads=1, start=None, **protocol
+    task,
+    method,
+    solver=None,
+    *,
+    seed=25,
+    options=None,
+    threads=1,
+    start=None,
+    predictor=None,
+    **protocol,
 ):
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
     return single_run(
@@ -151,13 +161,14 @@ def make_spec(
         },
         solver=solver or fastest(task),
         threads=threads,
+        predictor=predictor or PREDICTORS.get(task),
         **given,
     )
 
 
 def run(spec, **keywords):
     plugin, loaded = find_task(spec.data.task), load_data(spec.data)
-    warm = load_or_train(plugin, loaded.dataset, spec.protocol, None)
+    warm = load_or_train(spec.predictor, plugin, loaded.dataset, spec.protocol, None)
     output = train(
         spec,
         loaded.dataset,

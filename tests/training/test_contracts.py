@@ -184,7 +184,7 @@ def test_the_selected_epoch_has_the_lowest_validation_regret(ran):
 
 def test_weights_load_safely_and_are_those_of_the_selected_epoch(ran):
     loaded = load_data(ran.spec.data)
-    predictor = fresh_predictor(find_task(ran.spec.data.task), loaded.dataset)
+    predictor = fresh_predictor(ran.spec.predictor, find_task(ran.spec.data.task), loaded.dataset)
     predictor.load_state_dict(torch.load(io.BytesIO(ran.weights), weights_only=True))
     judge = loaded.evaluator.splits["test"]
     outcome = judge.judge(judge.predict(predictor))

@@ -126,7 +126,7 @@ def test_expensive_evaluations_look_at_one_subset(expensive):
         assert row["elapsed_s"] == summary.selected.elapsed_s
     assert tables["decisions"].num_rows == 30
 
-    predictor = fresh_predictor(find_task("matching"), load_data(spec.data).dataset)
+    predictor = fresh_predictor("linear", find_task("matching"), load_data(spec.data).dataset)
     restore(predictor, output.weights)
     judge = evaluator.splits["test"]
     found = judge.judge(judge.predict(predictor)).metrics()["relative_regret"]

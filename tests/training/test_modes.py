@@ -10,6 +10,7 @@ import torch
 
 import dglbench
 from dglbench.plugins import find_task
+from dglbench.predictors.linear import Linear
 from dglbench.training.evaluation import load_data
 from dglbench.training.learner import Learner
 from dglbench.training.predictor import evaluating, fresh_predictor, restore
@@ -19,7 +20,7 @@ from .helpers import make_spec, run
 
 
 class Noisy(torch.nn.Module):
-    """A task's own predictor between dropout and batch norm, with a record of its modes."""
+    """The linear predictor between dropout and batch norm, with a record of its modes."""
 
     def __init__(self, inner):
         super().__init__()
@@ -36,15 +37,14 @@ class Noisy(torch.nn.Module):
 
 @pytest.fixture
 def noisy(monkeypatch):
-    """Give matching such a predictor; return all that were built."""
-    task, built = find_task("matching"), []
-    plain = type(task).predictor
+    """Make the linear predictor such a network; return all that were built."""
+    built, plain = [], Linear.build
 
-    def predictor(self, dataset):
-        built.append(Noisy(plain(self, dataset)))
+    def build(self, task, dataset):
+        built.append(Noisy(plain(self, task, dataset)))
         return built[-1]
 
-    monkeypatch.setattr(type(task), "predictor", predictor)
+    monkeypatch.setattr(Linear, "build", build)
     return built
 
 
@@ -86,7 +86,7 @@ def test_dropout_is_the_same_in_the_same_run_and_differs_by_train_seed(noisy):
 def test_warm_starts_with_dropout_are_the_same(noisy):
     spec = make_spec("matching", "spo", warm_start_epochs=3)
     task, dataset = find_task("matching"), load_data(spec.data).dataset
-    first, again = (load_or_train(task, dataset, spec.protocol, None) for _ in range(2))
+    first, again = (load_or_train("linear", task, dataset, spec.protocol, None) for _ in range(2))
     assert first.weights == again.weights
     assert first.info["val_mse"] == again.info["val_mse"]
 
@@ -97,7 +97,7 @@ def test_buffers_are_saved_with_the_weights(noisy):
     state = torch.load(io.BytesIO(ran.weights), weights_only=True)
     assert state["norm.num_batches_tracked"] > 0
     loaded = load_data(spec.data)
-    predictor = fresh_predictor(find_task("matching"), loaded.dataset)
+    predictor = fresh_predictor("linear", find_task("matching"), loaded.dataset)
     restore(predictor, ran.weights)
     judge = loaded.evaluator.splits["test"]
     outcome = judge.judge(judge.predict(predictor))

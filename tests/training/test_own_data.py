@@ -49,28 +49,25 @@ def own_file(tmp_path):
     return write
 
 
-@pytest.mark.parametrize(
-    "predictor", [{}, {"predictor": "mlp"}, {"predictor": "mlp", "hidden": "5"}]
-)
+@pytest.mark.parametrize("predictor", ["linear", "mlp", "mlp:hidden=5,layers=2"])
 @pytest.mark.parametrize("items", [False, True])
 @pytest.mark.parametrize("per", ["instance", "group", "option"])
 def test_the_predictor_follows_the_shape_of_the_features(per, items, predictor):
     if items and per == "option":
         pytest.skip("an item has one value to predict")
     dataset = import_arrays(arrays(per=per, items=items))
-    settings = Own().parse_settings({"n": 4, "name": "own", **predictor})
-    object.__setattr__(dataset.spec, "settings", settings)
-    network = fresh_predictor(Own(), dataset)
+    network = fresh_predictor(predictor, Own(), dataset)
     answer = network(torch.from_numpy(dataset.features)).detach().numpy()
     assert answer.shape == dataset.labels.shape
     # In label units from the start: around 500, not around 0.
     assert 200 < dataset.problem.pack(answer).mean() < 800
 
 
-def test_hidden_layers_belong_to_an_mlp(cli, own_file):
-    outcome = cli("train", "--data", own_file(per="group"), "--set", "hidden=5")
+@pytest.mark.parametrize("given", ["hidden=5", "predictor=mlp"])
+def test_what_was_a_setting_names_the_flag(cli, own_file, given):
+    outcome = cli("train", "--data", own_file(per="group"), "--set", given)
     assert outcome.code == 2
-    assert "hidden layers belong to predictor=mlp" in outcome.err
+    assert "write --predictor mlp" in outcome.err
 
 
 def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
@@ -84,7 +81,7 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
     assert "this run exists already" in again.err
     like = cli("train", "--like", f"results/{first['run_id']}", "--data", file, "--json")
     assert json.loads(like.out)["run_id"] == first["run_id"]
-    other = json.loads(cli(*words, "--set", "predictor=mlp").out)
+    other = json.loads(cli(*words, "--predictor", "mlp").out)
     assert other["identity"]["data_digest"] == first["identity"]["data_digest"]
     assert other["run_id"] != first["run_id"]
 
@@ -107,7 +104,7 @@ def test_train_needs_no_task_and_learns(cli, own_file, tmp_path):
             ("train", "--data", "."),
             "is not a dataset file; make one from your arrays with dglbench",
         ),
-        (("sweep", "--data", "FILE", "--set", "yours.predictor=mlp", "--plan"), "'yours', which"),
+        (("sweep", "--data", "FILE", "--set", "yours.n=3", "--plan"), "'yours', which"),
         (("sweep", "--data", "FILE", "--train-seeds", "-1", "--plan"), "train_seeds must be"),
         (
             ("train", "--data", "FILE", "--train-seed", "-1"),
@@ -126,15 +123,15 @@ def test_what_cannot_be_asked_of_own_data_is_said(cli, own_file, tmp_path, words
 def test_a_sweep_takes_several_files_and_resumes(cli, own_file):
     files = ("--data", own_file("one", per="group"), "--data", own_file("two", per="option"))
     few = ("--methods", "two-stage,dgl-1", "--epochs", "1", "--json", "--out", "out")
-    words = ("sweep", *files, *few, "--set", "two.predictor=mlp")
+    words = ("sweep", *files, *few, "--predictor", "linear", "--predictor", "mlp:hidden=8")
     first = json.loads(cli(*words).out)
-    assert first["counts"] == {"done": 4}
+    assert first["counts"] == {"done": 8}
     assert {group["setting"] for group in first["groups"]} == {"one", "two"}
-    predictors = {group["setting"]: group["settings"]["predictor"] for group in first["groups"]}
-    assert predictors == {"one": "linear", "two": "mlp"}
-    assert json.loads(cli(*words).out)["counts"] == {"skipped": 4}
+    predictors = {(group["setting"], group["predictor"]) for group in first["groups"]}
+    assert predictors == {(s, p) for s in ("one", "two") for p in ("linear", "mlp:hidden=8")}
+    assert json.loads(cli(*words).out)["counts"] == {"skipped": 8}
     saved = cli("sweep", "--config", first["config"], "--out", "out", "--json")
-    assert json.loads(saved.out)["counts"] == {"skipped": 4}
+    assert json.loads(saved.out)["counts"] == {"skipped": 8}
     report = cli("report", "out")
     assert report.code == 0
     assert "one" in report.out

@@ -38,13 +38,13 @@ def test_every_decision_focused_run_starts_from_the_same_weights():
 def test_a_warm_start_is_cached_whole_and_mended_when_damaged(tmp_path):
     spec = make_spec("matching", "spo")
     task, dataset = find_task("matching"), load_data(spec.data).dataset
-    first = load_or_train(task, dataset, spec.protocol, tmp_path)
+    first = load_or_train("linear", task, dataset, spec.protocol, tmp_path)
     (file,) = (tmp_path / "warm-starts").iterdir()
-    again = load_or_train(task, dataset, spec.protocol, tmp_path)
+    again = load_or_train("linear", task, dataset, spec.protocol, tmp_path)
     assert again.weights == first.weights
     assert again.info == first.info
     file.write_bytes(file.read_bytes()[:100])
-    mended = load_or_train(task, dataset, spec.protocol, tmp_path)
+    mended = load_or_train("linear", task, dataset, spec.protocol, tmp_path)
     states = [torch.load(__import__("io").BytesIO(w.weights)) for w in (first, mended)]
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
     assert [path.name for path in (tmp_path / "warm-starts").iterdir()] == [file.name]
@@ -54,7 +54,7 @@ def test_the_warm_start_is_near_least_squares_on_knapsack():
     """The linear predictor has a closed form to compare with."""
     spec = make_spec("knapsack", "spo", warm_start_epochs=300)
     dataset = load_data(spec.data).dataset
-    warm = load_or_train(find_task("knapsack"), dataset, spec.protocol, None)
+    warm = load_or_train("linear", find_task("knapsack"), dataset, spec.protocol, None)
     train, val = dataset.rows("train"), dataset.rows("val")
     design = [
         np.column_stack([x, np.ones(len(x))])

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dglbench.plugins import AFTER
+from dglbench.plugins import AFTER, WITH
 from dglbench.report.method_names import (
     family,
     is_dgl,
@@ -119,6 +119,10 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
+    own, with_, predictor = method.partition(WITH)
+    if with_:
+        label = f"{style(own).label}{WITH}{predictor}"
+        return Style(label, style(own).colour, _pick(_VARIANT_SHAPES, method))
     own, after, lead_in = method.partition(AFTER)
     first, _, epochs = lead_in.rpartition("-")
     if after and first:

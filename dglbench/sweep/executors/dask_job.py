@@ -56,12 +56,13 @@ class Source:
     task: str
     method: str
     solver: str
+    predictor: str
     hash: str
 
     @classmethod
     def of(cls, spec: RunSpec) -> Source:
         """Return what a run needs."""
-        return cls(spec.data.task, spec.method, spec.solver, spec.source)
+        return cls(spec.data.task, spec.method, spec.solver, spec.predictor, spec.source)
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def other_code(sources: list[Source]) -> str | None:
     for source in sources:
         try:
             with _hashing:
-                here = run_source(source.task, source.method, source.solver)
+                here = run_source(source.task, source.method, source.solver, source.predictor)
         except DglbenchError as error:
             return str(error)
         if here != source.hash:

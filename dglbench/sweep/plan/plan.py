@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dglbench.data.imported import Own
-from dglbench.data.loading import is_bundled, load_dataset
+from dglbench.data.loading import load_dataset
 from dglbench.errors import SweepError
 from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
+from dglbench.predictors.checks import is_ours
+from dglbench.predictors.choice import find_predictor
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
 from dglbench.sweep.plan.reference_pace import reference_seconds
@@ -161,7 +162,7 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
 
 
 def _check_data(specs: Sequence[RunSpec], *, searched: bool) -> None:
-    """Make the data that the runs share, and ask every method and the solver whether they fit."""
+    """Make the data that the runs share, and ask method, solver and predictor whether they fit."""
     dataset = load_dataset(specs[0].data, specs[0].data_digest)
     if searched and not len(dataset.rows("val")):
         raise SweepError(
@@ -171,5 +172,6 @@ def _check_data(specs: Sequence[RunSpec], *, searched: bool) -> None:
     for spec in specs:
         check_fit(spec, dataset)
     task = find_task(specs[0].data.task)
-    if not (is_bundled(task) or task.name == Own.name):  # those two need no torch to be known
-        fresh_predictor(task, dataset)
+    for text in dict.fromkeys(spec.predictor for spec in specs):
+        if not is_ours(find_predictor(text), task):  # bundled ones need no torch to be known
+            fresh_predictor(text, task, dataset)

@@ -9,6 +9,7 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import DglbenchError, SweepError
 from dglbench.plugins import find_method, find_setting
+from dglbench.predictors.choice import find_predictor, predictor_text
 from dglbench.sweep.request.request import Request
 from dglbench.task import Task
 
@@ -25,12 +26,14 @@ def with_known_names(request: Request) -> Request:
         request,
         methods=None if request.methods is None else tuple(map(_method, request.methods)),
         tasks=None if request.tasks is None else tuple(map(_setting, request.tasks)),
+        predictor=_predictors(request.predictor),
         set=_owners(request.set, _setting),
         option=_owners(request.option, _method),
         setting=tuple(
             {
                 **entry,
                 **({} if "data" in entry else {"task": _setting(entry["task"])}),
+                **({"predictor": _predictors(entry["predictor"])} if "predictor" in entry else {}),
                 "option": _owners(entry.get("option", {}), _method),
                 **{key: _owners(entry[key], _method) for key in ("space", "tuned") if key in entry},
             }
@@ -57,6 +60,14 @@ def _settings_of(task: Task) -> set[str]:
 
 def _method(name: str) -> str:
     return find_method(name).name
+
+
+def _predictors(texts: Iterable[str] | str | None) -> tuple[str, ...] | None:
+    """Return predictors in canonical text, each once."""
+    if texts is None:
+        return None
+    named = (texts,) if isinstance(texts, str) else texts
+    return tuple(dict.fromkeys(predictor_text(find_predictor(text)) for text in named))
 
 
 def _setting(name: str) -> str:

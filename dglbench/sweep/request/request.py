@@ -9,6 +9,7 @@ Each of them is a `Request`; several together are resolved in order of precedenc
     epochs = 20                       # any field of the training protocol
     set = { train = 100, knapsack = { source = "semo" } }
     option = { lr = 0.1, dgl-1 = { tau = 0.5 } }
+    predictor = ["linear", "mlp:hidden=16"]
 
 Instead of ``tasks`` a file may list ``[[setting]]`` tables with ``task``, ``seeds``, ``set``,
 ``protocol``, ``option`` (by method) and ``space`` (by method, the values to search;
@@ -63,6 +64,7 @@ _SETTING_KEYS = (
     "data_digest",
     "seeds",
     "train_seeds",
+    "predictor",
     "set",
     "protocol",
     "option",
@@ -93,6 +95,9 @@ class Scalars:
     ] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
+    predictor: Annotated[tuple[str, ...] | None, Doc("what is trained; several are compared")] = (
+        None
+    )
     threads: Annotated[int | None, Ge(1), Doc("threads per run")] = None
     time_limit: Annotated[float | None, Gt(0), Doc("seconds that a run may take")] = None
 
@@ -152,8 +157,13 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
     for key in _TABLES:
         if not isinstance(document.get(key, {}), Mapping):
             raise SweepError(f"{origin}: {key} must be a table of names and values.")
-    given = {key: value for key, value in document.items() if key in names and value is not None}
-    for key in ("methods", "tasks", "seeds", "data", "train_seeds"):
+    given: dict[str, Any] = {
+        # A predictor's options are separated by commas, as elsewhere the parts of a list.
+        key: [value] if key == "predictor" and isinstance(value, str) else value
+        for key, value in document.items()
+        if key in names and value is not None
+    }
+    for key in ("methods", "tasks", "seeds", "data", "train_seeds", "predictor"):
         if given.get(key) in ("", []):
             raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
@@ -236,6 +246,12 @@ def _check_settings(settings: Any, origin: str) -> None:
                         f"{origin}: {key}.{method} of a [[setting]] must be a table, got "
                         f"{values!r}."
                     )
+        named = entry.get("predictor", "")
+        if not isinstance(named, str) and not _all_text(named):
+            raise SweepError(
+                f'{origin}: predictor of a [[setting]] must be a text such as "mlp:hidden=16" or '
+                f"a list of them, got {named!r}."
+            )
         for key in ("seeds", "train_seeds"):
             seeds = entry.get(key, [])
             if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
@@ -243,3 +259,7 @@ def _check_settings(settings: Any, origin: str) -> None:
                     f"{origin}: {key} of a [[setting]] must be a list of whole numbers ≥ 0, "
                     f"got {seeds!r}."
                 )
+
+
+def _all_text(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from dglbench import options
 from dglbench.data.loading import identify, load_dataset, offer_dataset, read_file
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import find_setting, find_task
+from dglbench.predictors.choice import default_predictor
 from dglbench.sweep.request.defaults import named_setting, paper_seeds, resolve_protocol
 from dglbench.sweep.request.method_plan import MethodPlan, method_plan
 from dglbench.sweep.request.names import owner_hint
@@ -39,6 +40,8 @@ class Setting:
     data_digest: str | None = None
     tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By method: a description of the search that chose its options."""
+    predictor: str = "linear"
+    """What is trained; a sweep that compares several has a setting for each."""
 
     @property
     def name(self) -> str:
@@ -55,6 +58,7 @@ class Setting:
         return {
             "task": self.name,
             **self._data_document(),
+            "predictor": self.predictor,
             "protocol": asdict(self.protocol),
             "option": {plan.name: plan.fixed for plan in self.methods},
             **({"lead_in_option": led} if led else {}),
@@ -65,16 +69,10 @@ class Setting:
     def _data_document(self) -> dict[str, Any]:
         """Describe the data: a task's settings and seeds, or a file."""
         repeats = {} if self.train_seeds == (0,) else {"train_seeds": list(self.train_seeds)}
-        chosen = options.as_dict(self.settings)
         if self.data is None:
+            chosen = options.as_dict(self.settings)
             return {"seeds": list(self.seeds), **repeats, "set": chosen}
-        still_open = find_task(self.task).open_settings
-        return {
-            "data": self.data,
-            "data_digest": self.data_digest,
-            **repeats,
-            "set": {key: chosen[key] for key in still_open},
-        }
+        return {"data": self.data, "data_digest": self.data_digest, **repeats}
 
 
 def resolve_settings(
@@ -82,7 +80,8 @@ def resolve_settings(
 ) -> Iterator[Setting]:
     """Resolve every setting that is asked for."""
     if (dataset := requests[-1].dataset) is not None:
-        yield _from_dataset(requests, dataset, methods, search)
+        setting = _from_dataset(requests, dataset, methods, search)
+        yield from _by_predictor(setting, requests, len(requests) - 1, {})
         return
     chosen = list(_entries(requests))
     if not chosen:
@@ -110,7 +109,7 @@ def resolve_settings(
                     f"{other} and {setting.data} are both called {setting.name}; import one of "
                     "them under another --name."
                 )
-        yield setting
+        yield from _by_predictor(setting, requests, index, entry)
 
 
 def unique(names: Sequence[str], kind: str, example: str) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ def _setting(
     except OptionError as error:
         there = [other["task"] for _, other in _entries(requests) if "data" not in other]
         raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
-    seeds = _seeds("seeds", requests, index, entry, paper_seeds(name))
+    seeds = _last_of("seeds", requests, index, entry, paper_seeds(name))
     first = TaskSpec(task.name, settings, seeds[0])
     protocol = resolve_protocol(task, settings, _collect("protocol", requests, index, entry))
     if protocol.is_open:  # the sizes do not depend on the seed
@@ -185,7 +184,7 @@ def _setting(
         seeds=seeds,
         protocol=protocol,
         methods=plans,
-        train_seeds=_seeds("train_seeds", requests, index, entry, [0]),
+        train_seeds=_last_of("train_seeds", requests, index, entry, [0]),
         tuned=still_tuned(entry, plans),
     )
 
@@ -199,16 +198,19 @@ def _from_file(
 ) -> Setting:
     """Resolve a setting whose data come from a file, which decides the task's settings."""
     path = Path(entry["data"])
-    stored, digest = read_file(path)
+    dataset, digest = read_file(path)
     if entry.get("data_digest") not in (None, digest):
         raise SweepError(
             f"{path} holds other data than this sweep was made with (content {digest[:12]}, not "
             f"{entry['data_digest'][:12]}); leave data_digest out to run it on these."
         )
-    task = find_task(stored.spec.task)
-    owners = (task.name, stored.spec.setting_name) if task.open_settings else ()
-    given = _collect("set", requests, index, entry, owners)
-    dataset = read_file(path, given).dataset if given else stored
+    task = find_task(dataset.spec.task)
+    if given := _collect("set", requests, index, entry):
+        task.refuse_predictor_settings(given)
+        raise OptionError(
+            f"{path} brings its own settings, so {next(iter(given))} cannot be set; leave out "
+            "--set."
+        )
     return _of_dataset(requests, index, entry, dataset, digest, methods, search, data=str(path))
 
 
@@ -239,7 +241,7 @@ def _of_dataset(
         seeds=(dataset.spec.seed,),
         protocol=with_rhythm(protocol, dataset),
         methods=plans,
-        train_seeds=_seeds("train_seeds", requests, index, entry, [0]),
+        train_seeds=_last_of("train_seeds", requests, index, entry, [0]),
         data=data,
         data_digest=digest,
         tuned=still_tuned(entry, plans),
@@ -258,6 +260,17 @@ def _plans(
     return tuple(
         method_plan(task, settings.n, name, requests, index, entry, search) for name in methods
     )
+
+
+def _by_predictor(
+    setting: Setting, requests: Sequence[Request], index: int, entry: Mapping[str, Any]
+) -> Iterator[Setting]:
+    """Yield the setting with each predictor asked for; what was tuned with another is not kept."""
+    usual = (default_predictor(find_task(setting.task)),)
+    described = entry.get("predictor") or usual
+    for text in _last_of("predictor", requests, index, entry, usual):
+        tuned = setting.tuned if text in described else {}
+        yield replace(setting, predictor=text, tuned=tuned)
 
 
 def _collect(
@@ -282,16 +295,17 @@ def _collect(
     return merged
 
 
-def _seeds(
+def _last_of(
     name: str,
     requests: Sequence[Request],
     index: int,
     entry: Mapping[str, Any],
-    default: Sequence[int],
-) -> tuple[int, ...]:
-    seeds: Sequence[int] = default
+    default: Sequence[Any],
+) -> tuple[Any, ...]:
+    """Return the list, of seeds or predictors, that takes precedence over the others."""
+    found = default
     for position, source in enumerate(requests):
-        seeds = getattr(source, name) or seeds
+        found = getattr(source, name) or found
         if position == index:
-            seeds = entry.get(name) or seeds
-    return tuple(dict.fromkeys(seeds))
+            found = entry.get(name) or found
+    return tuple(dict.fromkeys(found))

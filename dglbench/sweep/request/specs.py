@@ -10,7 +10,8 @@ from typing import Any
 
 from dglbench.data.loading import identify
 from dglbench.errors import OptionError
-from dglbench.plugins import find_layer, find_method, find_solver, find_task
+from dglbench.plugins import WITH, find_layer, find_method, find_solver, find_task
+from dglbench.predictors.choice import default_predictor, find_predictor
 from dglbench.runs.code_hash import source_hash
 from dglbench.runs.record import Identity
 from dglbench.sweep.request.method_plan import MethodPlan
@@ -47,6 +48,17 @@ class Group:
     """How many configurations ``optuna`` tries."""
     tuned: Mapping[str, Any] | None = None
     """A description of the search that chose the configuration, where it was made elsewhere."""
+
+    @property
+    def predictor(self) -> str:
+        """What is trained."""
+        return self.specs[0].predictor
+
+    @property
+    def label(self) -> str:
+        """The method, with its predictor where that is not the task's default."""
+        usual = default_predictor(find_task(self.data.task))
+        return self.method if self.predictor == usual else f"{self.method}{WITH}{self.predictor}"
 
 
 def make_groups(sweep: Sweep) -> list[list[Group]]:
@@ -89,6 +101,7 @@ def single_run(
     solver: str = "ortools",
     threads: int = 1,
     train_seed: int = 0,
+    predictor: str | None = None,
     **protocol: Any,
 ) -> RunSpec:
     """Resolve one run from plain values, as every other request is resolved."""
@@ -99,6 +112,7 @@ def single_run(
         solver=solver,
         threads=threads,
         train_seeds=(train_seed,),
+        predictor=None if predictor is None else (predictor,),
         protocol=protocol,
     )
     if isinstance(task, Dataset):
@@ -124,18 +138,16 @@ def request_like(identity: Identity, *, other_data: bool = False) -> Request:
     With ``other_data``, its settings and seed are left to the data that replace its own.
     """
     choice = find_method(identity.method)
-    task = find_task(identity.task)
     lead_in: dict[str, Any] = {}
     if identity.lead_in is not None:
         fixed = find_method(identity.lead_in["method"]).from_name
         lead_in = {k: v for k, v in identity.lead_in["options"].items() if k not in fixed}
     own = {k: v for k, v in identity.options.items() if k not in choice.from_name}
-    kept = task.open_settings if other_data else tuple(identity.settings)
     return Request(
         origin="the run to repeat",
         tasks=(identity.task,),
         methods=(identity.method,),
-        set={key: value for key, value in identity.settings.items() if key in kept},
+        set={} if other_data else dict(identity.settings),
         seeds=(identity.seed,),
         option={choice.own_name: own},
         lead_in_option={identity.method: lead_in},
@@ -143,10 +155,11 @@ def request_like(identity: Identity, *, other_data: bool = False) -> Request:
         solver=identity.solver,
         threads=identity.threads,
         train_seeds=(identity.train_seed,),
+        predictor=(identity.predictor,),
     )
 
 
-def run_source(task: str, method: str, solver: str) -> str:
+def run_source(task: str, method: str, solver: str, predictor: str) -> str:
     """Hash the code that computes a run: training itself, and the classes that take part."""
     choice = find_method(method)
     classes = [choice.cls]
@@ -154,7 +167,12 @@ def run_source(task: str, method: str, solver: str) -> str:
         classes.append(find_method(choice.lead_in.method).cls)
     layers = [find_layer(name) for cls in classes for name in cls.layers]
     return source_hash(
-        "dglbench.training.train", type(find_task(task)), *classes, find_solver(solver), *layers
+        "dglbench.training.train",
+        type(find_task(task)),
+        type(find_predictor(predictor)),
+        *classes,
+        find_solver(solver),
+        *layers,
     )
 
 
@@ -169,9 +187,10 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         solver=sweep.solver,
         dual_rule=choice.cls.dual_rule or find_solver(sweep.solver).dual_rule,
         protocol=setting.protocol,
-        source=run_source(setting.task, plan.name, sweep.solver),
+        source=run_source(setting.task, plan.name, sweep.solver, setting.predictor),
         threads=sweep.threads,
         lead_in=plan.lead_in,
+        predictor=setting.predictor,
     )
     specs = []
     for values in itertools.product(*grid.values()):  # type: ignore[arg-type]  # lists, no ranges

@@ -78,7 +78,8 @@ def check_one_seed(settings: Sequence[Setting]) -> None:
         for seed in setting.seeds:
             for train_seed in setting.train_seeds:
                 for plan in setting.methods:
-                    key = (setting.task, setting.settings, seed, train_seed, plan.name)
+                    data = (setting.task, setting.settings, seed, train_seed)
+                    key = (*data, setting.predictor, plan.name)
                     other = seen.setdefault(key, plan.fixed)
                     if plan.name in setting.tuned and dict(other) != dict(plan.fixed):
                         raise SweepError(
