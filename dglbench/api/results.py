@@ -1,4 +1,4 @@
-"""A folder of runs as Polars frames: what ``dglbench.load`` returns."""
+"""Folders of runs and packs as Polars frames: what ``dglbench.load`` returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report, Run, Unreadable
 from dglbench.report.loading import load as load_report
-from dglbench.runs.tables import read_tables
+from dglbench.runs.tables import empty_table
 
 if TYPE_CHECKING:
     from dglbench.training.apply import TrainedPredictor
@@ -51,7 +51,7 @@ RUN_COLUMNS: dict[str, tuple[Any, str]] = {
 
 
 class Results:
-    """The runs of a folder. Frames are read when first asked for.
+    """The runs of some folders and packs. Frames are read when first asked for.
 
     `runs` has one row per run (`RUN_COLUMNS`); the others are the tables that runs write
     (`dglbench.runs.schemas`, docs/logs.md), of all readable runs, each row with ``run_id``,
@@ -67,7 +67,7 @@ class Results:
 
     @property
     def unreadable(self) -> list[Unreadable]:
-        """(run_id, reason) of every folder that could not be read or was changed."""
+        """(run_id, reason) of every run that could not be read or was changed."""
         return self._report.unreadable
 
     @cached_property
@@ -123,15 +123,15 @@ class Results:
         if rows.width:
             return rows
         keys = {key: RUN_COLUMNS[key][0] for key in _KEYS}
-        return pl.DataFrame(schema={**keys, **read_tables(name, []).rows.schema})
+        return pl.DataFrame(schema={**keys, **empty_table(name).schema})
 
 
 _KEYS = ("run_id", "setting", "task", "n", "seed", "method")
 
 
-def load(folder: str | Path) -> Results:
-    """Read every run of a folder, checked byte by byte."""
-    return Results(load_report(Path(folder), require_done=False))
+def load(place: str | Path, *more: str | Path) -> Results:
+    """Read every run of a folder or pack, or of several as one set, checked byte by byte."""
+    return Results(load_report(*map(Path, (place, *more)), require_done=False))
 
 
 def _row(run: Run, chosen: bool) -> dict[str, Any]:

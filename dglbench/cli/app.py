@@ -42,6 +42,8 @@ VERBS = {
     "sweep": Verb("dglbench.cli.sweep", "Run many trainings, in parallel; again to resume."),
     "apply": Verb("dglbench.cli.apply", "Predict and decide with what a run learnt."),
     "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
+    "pack": Verb("dglbench.cli.pack", "Pack finished runs to hand them on."),
+    "unpack": Verb("dglbench.cli.unpack", "Make a folder of runs from packs."),
     "list": Verb(
         "dglbench.cli.listing",
         "List tasks, solvers, layers, methods, and where they come from.",

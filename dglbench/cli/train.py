@@ -246,14 +246,14 @@ def _check_same_data(like: Path, spec: RunSpec) -> None:
 
 def _recorded(folder: Path) -> Identity:
     from dglbench.errors import RunError
-    from dglbench.runs.store import read_record
+    from dglbench.packs.sources import recorded
 
     try:
-        return read_record(folder).identity
+        return recorded(folder).identity
     except RunError as error:
         raise RunError(
             f"{folder} holds no run that can be read ({error}); give the folder of a run, such as "
-            "results/matching-50-s25-dgl-5-0123456789ab."
+            "results/matching-50-s25-dgl-5-0123456789ab, or PACK/RUN."
         ) from error
 
 

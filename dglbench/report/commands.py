@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 
 from dglbench.report.loading import Report, Run, Unit
 
@@ -29,8 +28,8 @@ def reproduce(report: Report) -> list[str]:
     The sweeps', and one for each chosen run that no sweep accounts for.
     """
     sweeps = [
-        shlex.join(["dglbench", "sweep", "--config", file.name, "--out", "again"])
-        for file in configs(report)
+        shlex.join(["dglbench", "sweep", "--config", name, "--out", "again"])
+        for name in configs(report)
     ]
     groups = [group for sweep in report.sweeps for group in sweep.get("groups") or []]
     swept = {group.get("run_id") for group in groups if isinstance(group, Mapping)}
@@ -38,9 +37,9 @@ def reproduce(report: Report) -> list[str]:
     return sweeps + [_again(run) for run in others]
 
 
-def configs(report: Report) -> list[Path]:
+def configs(report: Report) -> dict[str, str]:
     """Return the files in which sweeps keep themselves, to be run again as they are."""
-    return sorted(report.folder.glob("sweep-*.toml"))
+    return dict(sorted(report.source.documents("sweep-*.toml")))
 
 
 def _again(run: Run) -> str:

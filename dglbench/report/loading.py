@@ -1,10 +1,10 @@
-"""Read a folder of runs: the only place where the report reads the logs.
+"""Read runs from folders and packs: the only place where the report reads the logs.
 
 ::
 
     report = load(Path("results"))     # ReportError in one sentence if there is nothing to show
     report.runs                        # every readable run, whatever its state, in name order
-    report.unreadable                  # (run_id, reason) of every folder that could not be read
+    report.unreadable                  # (run_id, reason) of every run that could not be read
     report.units                       # the comparisons, sorted; unit.label is "matching-50", or
                                        # "matching-50, seed 25" where that distinguishes two units
     report.chosen_runs(unit)           # the run that stands for each method, in display order
@@ -41,21 +41,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dglbench.errors import NewerFormatError, ReportError, RunError
-from dglbench.report.folders import find_runs
+from dglbench.errors import ReportError
+from dglbench.packs.finding import find_runs
+from dglbench.packs.run_set import RunSet
 from dglbench.report.method_names import method_order
 from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
 from dglbench.runs.record import RunRecord
 from dglbench.runs.selection import ranked
-from dglbench.runs.store import damage, read_record
-from dglbench.runs.tables import read_tables
 
 __all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The runs of one folder, and which of them stand for their method."""
+    """The runs of some folders and packs, and which of them stand for their method."""
 
     folder: Path
     runs: tuple[Run, ...]
@@ -65,6 +64,8 @@ class Report:
     sweeps: tuple[Mapping[str, Any], ...]
     unreadable: list[Unreadable]
     """Grows when a table turns out damaged while it is read."""
+    source: RunSet
+    """Where the runs are read from: folders, packs or both."""
     _tables: dict[tuple[str, tuple[str, ...]], pl.DataFrame] = field(default_factory=dict)
 
     @property
@@ -98,7 +99,7 @@ class Report:
         wanted = self.chosen_runs() if runs is None else list(runs)
         key = (name, tuple(run.run_id for run in wanted))
         if key not in self._tables:
-            self._tables[key] = _read_tables(name, wanted, self.unreadable)
+            self._tables[key] = _read_tables(name, wanted, self.source, self.unreadable)
         return self._tables[key]
 
     def only(
@@ -121,57 +122,45 @@ class Report:
 
 
 def load(*given: Path, require_done: bool = True) -> Report:
-    """Read every run of the folders; ``require_done=False`` also takes those without a result.
+    """Read every run; ``require_done=False`` also takes those without a result.
 
-    `dglbench.report.folders` says which folders and runs are meant by those given.
+    `dglbench.packs.finding` says which runs are meant by the paths given.
     """
     found = find_runs(given)
-    folder = found.folders[0]
-    unreadable: list[Unreadable] = []
-    records = {}
-    for path in found.runs:
-        try:
-            record = read_record(path)
-            problem = damage(path, record, weights=False)
-        except NewerFormatError as error:
-            raise ReportError(str(error)) from error
-        except RunError as error:
-            problem = str(error)
-        if problem:
-            unreadable.append(Unreadable(path.name, problem))
-        else:
-            records[path] = record
+    source, folder = found.runs, found.places[0]
+    records = source.records
+    unreadable = [Unreadable(name, reason) for name, reason in source.unreadable.items()]
     units = label_units(record.identity for record in records.values())
     predictors: dict[str, set[str]] = {}
     for record in records.values():
         predictors.setdefault(record.identity.task, set()).add(record.identity.predictor)
     runs = tuple(
         Run(
-            path,
+            source.place(name),
             units[Unit.key_of(record.identity)],
             record,
             compared=len(predictors[record.identity.task]) > 1,
         )
-        for path, record in records.items()
+        for name, record in records.items()
     )
     present = sorted(units.values(), key=lambda unit: unit.order)
-    report = Report(folder, runs, tuple(present), {}, _read_sweeps(found.folders), unreadable)
+    report = Report(folder, runs, tuple(present), {}, _read_sweeps(source), unreadable, source)
     chosen = _choose(report)
     if not chosen and require_done:
         raise ReportError(_nothing_finished(report))
     return dataclasses.replace(report, chosen=chosen)
 
 
-def _read_sweeps(folders: Iterable[Path]) -> tuple[Mapping[str, Any], ...]:
+def _read_sweeps(source: RunSet) -> tuple[Mapping[str, Any], ...]:
     """Read the sweeps' own documents; a damaged one only costs the budget table its rows."""
     sweeps = []
-    for path in (path for folder in folders for path in sorted(folder.glob("sweep-*.json"))):
+    for name, text in source.documents("sweep-*.json"):
         try:
-            document = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+            document = json.loads(text)
+        except ValueError:
             continue
         if isinstance(document, dict):
-            sweeps.append({"file": path.name, **document})
+            sweeps.append({"file": name, **document})
     return tuple(sweeps)
 
 
@@ -198,18 +187,19 @@ def _choose(report: Report) -> dict[tuple[str, str], Run]:
         }
 
 
-def _read_tables(name: str, runs: list[Run], unreadable: list[Unreadable]) -> pl.DataFrame:
+def _read_tables(
+    name: str, runs: list[Run], source: RunSet, unreadable: list[Unreadable]
+) -> pl.DataFrame:
     """Read one table, each row with its run's name; an empty frame if no run has it."""
-    found = read_tables(name, [run.folder for run in runs])
+    found = source.tables(name, [run.run_id for run in runs])
     known = {item.run_id for item in unreadable}
-    by_folder = {str(run.folder): run for run in runs}
-    for folder, reason in found.problems.items():
-        run_id = by_folder[str(folder)].run_id
+    by_name = {run.run_id: run for run in runs}
+    for run_id, reason in found.problems.items():
         if run_id not in known:
             unreadable.append(Unreadable(run_id, reason))
     if found.rows.is_empty():
         return pl.DataFrame()
-    keys = pl.DataFrame([_row_name(by_folder[folder]) for folder in found.counts])
+    keys = pl.DataFrame([_row_name(by_name[run_id]) for run_id in found.counts])
     owner = np.repeat(np.arange(len(keys)), list(found.counts.values()))
     return keys[owner].hstack(found.rows)
 

@@ -245,7 +245,15 @@ class RunRecord:
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> RunRecord:
         """Read a document, ignoring unknown fields; raise a ValueError if it is not a record."""
-        record: RunRecord = _adapter().validate_python(document)
+        return cls._checked(_adapter().validate_python(document))
+
+    @classmethod
+    def parse_json(cls, document: str) -> RunRecord:
+        """Read the same from text, several times faster."""
+        return cls._checked(_adapter().validate_json(document))
+
+    @staticmethod
+    def _checked(record: RunRecord) -> RunRecord:
         if record.state not in FINAL_STATES:
             raise ValueError(f"unknown state {record.state!r}")
         if record.state == "done" and record.selected is None:

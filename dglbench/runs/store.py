@@ -9,7 +9,6 @@ folder is written under a temporary name, flushed and renamed.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import hashlib
 import json
@@ -18,20 +17,25 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dglbench import atomic
 from dglbench.errors import NewerFormatError, RunError
 from dglbench.runs.record import FORMAT_VERSION, RunOutput, RunRecord
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "RECORD",
     "clean_partial",
     "damage",
     "is_run",
+    "read_document",
     "read_record",
     "run_folder",
     "run_folders",
+    "write_document",
     "write_run",
 ]
 
@@ -64,12 +68,26 @@ def write_run(output: RunOutput, out: Path, *, replace: bool = False) -> Path:
     one has its name: whenever the process is killed, one of them is left (`clean_partial` moves
     the old one back).
     """
-    run_id = output.record.run_id
+    return write_document(
+        output.record.document(), output.tables, out, weights=output.weights, replace=replace
+    )
+
+
+def write_document(
+    document: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    out: Path,
+    *,
+    weights: bytes | None = None,
+    replace: bool = False,
+) -> Path:
+    """Write a run's folder likewise, from the document of its record as it was once written."""
+    run_id = str(document["run_id"])
     target = run_folder(out, run_id)
     mark = f"{_PARTIAL}{atomic.owner_mark()}"
     partial, aside = out / f"{mark}_{run_id}", out / f"{mark}_{_OLD}{run_id}"
     try:
-        _fill(partial, output)
+        _fill(partial, document, tables, weights)
         for file in partial.iterdir():
             atomic.flush(file)
         atomic.flush(partial)  # its entries, before the folder gets its name
@@ -105,6 +123,16 @@ def read_record(folder: Path) -> RunRecord:
         return RunRecord.parse(document)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunError(_brief(error)) from error
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """Read a record as it was written, fields that this version does not know included."""
+    try:
+        document: dict[str, Any] = _sealed_document(folder)
+    except (OSError, ValueError) as error:
+        raise RunError(_brief(error)) from error
+    document.pop("sha256", None)
+    return document
 
 
 def damage(folder: Path, record: RunRecord, *, weights: bool = True) -> str | None:
@@ -159,11 +187,16 @@ def run_folders(out: Path) -> Iterator[Path]:
             yield path
 
 
-def _fill(partial: Path, output: RunOutput) -> None:
+def _fill(
+    partial: Path,
+    document: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
+    weights: bytes | None,
+) -> None:
     import pyarrow.parquet as pq
 
     partial.mkdir(parents=True)
-    for name, table in output.tables.items():
+    for name, table in tables.items():
         # Thousands of small files: what a footer repeats would take more space than the rows.
         pq.write_table(
             table,
@@ -173,11 +206,10 @@ def _fill(partial: Path, output: RunOutput) -> None:
             write_statistics=False,
             store_schema=False,
         )
-    if output.weights is not None:
-        (partial / WEIGHTS).write_bytes(output.weights)
+    if weights is not None:
+        (partial / WEIGHTS).write_bytes(weights)
     files = {path.name: _sha256(path) for path in sorted(partial.iterdir())}
-    record = dataclasses.replace(output.record, files=files)
-    (partial / RECORD).write_bytes(_sealed(record.document()))
+    (partial / RECORD).write_bytes(_sealed({**document, "files": files}))
 
 
 def _sealed(document: Mapping[str, Any]) -> bytes:

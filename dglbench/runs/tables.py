@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dglbench.runs.schemas import TABLES
 
-__all__ = ["Tables", "read_tables"]
+__all__ = ["Tables", "empty_table", "read_tables"]
 
 
 class Tables(NamedTuple):
@@ -38,12 +38,12 @@ def read_tables(name: str, folders: Iterable[Path], *, lists: bool = False) -> T
     asked = (f"{folder}/{name}.parquet" for folder in folders)
     paths = [path for path in asked if os.path.isfile(path)]  # noqa: PTH113 - thousands
     if not paths:
-        return Tables(_empty(name, lists), {}, {})
+        return Tables(empty_table(name, lists=lists), {}, {})
     try:
         return _scan(name, paths, lists)
     except (pl.exceptions.PolarsError, OSError):
         pass  # one of them is bad: read one by one to find out which, and why
-    frames, problems = [_empty(name, lists)], {}
+    frames, problems = [empty_table(name, lists=lists)], {}
     counts: dict[str, int] = {}
     for path in paths:
         try:
@@ -74,7 +74,8 @@ def _scan(name: str, paths: list[str], lists: bool) -> Tables:
     return Tables(rows.drop("path"), dict(zip(folders, blocks["len"], strict=True)), {})
 
 
-def _empty(name: str, lists: bool) -> pl.DataFrame:
+def empty_table(name: str, *, lists: bool = False) -> pl.DataFrame:
+    """Return a table without rows."""
     return pl.DataFrame(schema=_schema(name, lists))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from dglbench.errors import SweepError
+from dglbench.packs.pack_files import is_pack
 from dglbench.runs.out_folder import make_folder
 from dglbench.sweep.driver import Driver, SweepEnd
 from dglbench.sweep.executors import make_executor
@@ -31,6 +32,11 @@ def run_sweep(
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
     _check_tls(scheduler, tls)
+    if is_pack(plan.out):
+        raise SweepError(
+            f"{plan.out} is a pack, which is not added to; `dglbench unpack {plan.out} --out "
+            "FOLDER` makes a folder of it, and the sweep goes on there."
+        )
     make_folder(plan.out)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())

@@ -22,6 +22,7 @@ from dglbench.data.checks import shape_words
 from dglbench.data.dataset_file import stored_digest
 from dglbench.data.loading import load_dataset, read_file
 from dglbench.errors import DatasetError, RunError
+from dglbench.packs.pack_files import is_pack
 from dglbench.plugins import find_task
 from dglbench.predictors.checks import build_predictor
 from dglbench.predictors.choice import find_predictor
@@ -109,6 +110,12 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
     """
     import torch
 
+    if is_pack(folder) or is_pack(folder.parent):
+        again = folder if is_pack(folder.parent) else folder / "RUN"
+        raise RunError(
+            f"{folder} has no weights: packs hold none; train the run again with `dglbench train "
+            f"--like {again} --out results`, and give its folder."
+        )
     folder = folder if is_run(folder) else best_run(folder)
     record = _finished(folder)
     identity = record.identity

@@ -173,7 +173,7 @@ def build(
         runs=_shortened(runs(report)),
         all_runs=runs(report),
         commands=reproduce(report),
-        configs=[(file.name, file.read_text("utf-8", "replace")) for file in configs(report)],
+        configs=list(configs(report).items()),
     )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dglbench.data.loading import load_dataset
 from dglbench.errors import SweepError
+from dglbench.packs.pack_files import is_pack
 from dglbench.plugin_files import load_plugins, located
 from dglbench.plugins import find_task
 from dglbench.predictors.checks import is_ours
@@ -154,7 +155,8 @@ def plan_sweep(
 
 def make_plan(sweep: Sweep, out: Path) -> Plan:
     """Spell out the runs, check that their data can be made, and look at the folder."""
-    check_folder(out)
+    if not is_pack(out):  # a plan may look at a pack; `run_sweep` writes to none
+        check_folder(out)
     units = make_groups(sweep)
     for unit in units:
         _check_data([group.specs[0] for group in unit], searched=sweep.search != "none")

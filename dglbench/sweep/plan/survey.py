@@ -1,4 +1,7 @@
-"""What is in the results folder already: finished, failed, damaged or stale runs."""
+"""What is in the results folder already: finished, failed, damaged or stale runs.
+
+Packs that lie in the folder count as part of it: what was packed is not run again.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dglbench.errors import RunError
+from dglbench.packs.finding import sources_in
+from dglbench.packs.run_source import RunSource
+from dglbench.packs.sources import FolderRuns
 from dglbench.runs.record import RunRecord
-from dglbench.runs.store import RECORD, damage, read_record, run_folders
+from dglbench.runs.store import RECORD, damage, read_record
 from dglbench.training.spec import RunSpec
 
 __all__ = ["RunState", "Survey", "needs_run", "read_state"]
@@ -64,6 +70,8 @@ class Survey:
     """By run id: every record that can be read, so that each is read once."""
     asked: Mapping[str, frozenset[str]]
     """Hash of what was asked (whatever the code) to the runs that answer it."""
+    packed: Mapping[str, RunSource]
+    """Runs that are in a pack only."""
     pace: Mapping[tuple[str, str, str], list[tuple[float, int]]]
     """(setting, method, solver) to wall seconds and epochs of finished runs."""
 
@@ -73,22 +81,33 @@ class Survey:
         records: dict[str, RunRecord] = {}
         asked: dict[str, set[str]] = defaultdict(set)
         pace: dict[tuple[str, str, str], list[tuple[float, int]]] = defaultdict(list)
-        for folder in run_folders(out):
-            try:
-                record = read_record(folder)
-            except RunError:
-                continue  # `read_state` says so if the run is wanted
-            records[folder.name] = record
-            identity = record.identity
-            asked[identity.asked].add(folder.name)
-            if record.state == "done" and record.summary:
-                cost = (record.status.wall_s, record.summary.epochs_run)
-                pace[identity.setting, identity.method, identity.solver].append(cost)
+        packed: dict[str, RunSource] = {}
+        for source in sources_in(out):
+            for name in source.names:
+                if name in records:
+                    continue
+                try:
+                    record = source.record(name)
+                except RunError:
+                    continue  # `read_state` says so if the run is wanted
+                if not isinstance(source, FolderRuns) and not (out / name).is_dir():
+                    packed[name] = source
+                records[name] = record
+                identity = record.identity
+                asked[identity.asked].add(name)
+                if record.state == "done" and record.summary:
+                    cost = (record.status.wall_s, record.summary.epochs_run)
+                    pace[identity.setting, identity.method, identity.solver].append(cost)
         answered = {key: frozenset(names) for key, names in asked.items()}
-        return cls(out, records, answered, dict(pace))
+        return cls(out, records, answered, packed, dict(pace))
 
     def state(self, run_id: str) -> RunState:
         """Return a run's state; its record is as it was when the folder was surveyed."""
+        if run_id in self.packed:
+            record = self.records[run_id]
+            if record.state == "interrupted":
+                return RunState("unfinished", record)
+            return RunState("done" if record.state == "done" else "failed", record)
         return read_state(self.out, run_id, self.records.get(run_id))
 
     def stale(self, spec: RunSpec) -> bool:

@@ -1,0 +1,196 @@
+"""Making a pack of finished runs."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dglbench.errors import RunError
+from dglbench.packs.data_digests import digest_data
+from dglbench.packs.layout import (
+    CURVES,
+    DECISIONS,
+    MANIFEST,
+    RUNS,
+    DataDigest,
+    Manifest,
+    curve_schema,
+    decision_schema,
+    sha256,
+    summary_columns,
+    table_file,
+)
+from dglbench.packs.pack_files import write_files
+from dglbench.packs.run_set import RunSet
+from dglbench.runs.record import RunRecord
+from dglbench.runs.schemas import TABLES
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Packed", "pack"]
+
+_LEVEL = 12  # of zstd: packs are written once and read often
+_ROWS = 1 << 20  # in a row group; a table of curves starts a new one
+
+
+class Packed(NamedTuple):
+    """What was written."""
+
+    path: Path
+    runs: int
+    bytes: int
+    data: tuple[DataDigest, ...]
+
+
+def pack(runs: RunSet, path: Path, *, archive: bool = False, force: bool = False) -> Packed:
+    """Write all runs of a set as one pack; a run that is damaged is refused."""
+    if runs.unreadable:
+        name, reason = next(iter(runs.unreadable.items()))
+        raise RunError(
+            f"run {name} cannot be packed: {reason}; make it again with the command that made it, "
+            "or delete its folder."
+        )
+    if not runs.records:
+        raise RunError("there are no runs to pack; give a folder that holds some.")
+    names = sorted(runs.records)
+    for name in names:
+        if runs.records[name].run_id != name:
+            raise RunError(
+                f"run {name} cannot be packed: its record is that of "
+                f"{runs.records[name].run_id}; give its folder that name again."
+            )
+    records = [runs.records[name] for name in names]
+    files = {
+        RUNS: _runs_file(runs, names, records),
+        CURVES: _curves_file(runs, names),
+        DECISIONS: _decisions_file(runs, names),
+    }
+    data = digest_data(record.identity for record in records)
+    manifest = Manifest(
+        runs=len(names),
+        machines=_counted(_machine(record) for record in records),
+        versions=_counted(_versions(record) for record in records),
+        data=data,
+        documents=_documents(runs),
+        files={name: sha256(content) for name, content in files.items()},
+    )
+    files = {MANIFEST: manifest.content(), **files}
+    write_files(path, files, archive=archive, force=force)
+    return Packed(path, len(names), sum(map(len, files.values())), data)
+
+
+def _runs_file(runs: RunSet, names: Sequence[str], records: Sequence[RunRecord]) -> bytes:
+    import pyarrow as pa
+
+    rows = []
+    for name, record in zip(names, records, strict=True):
+        document = {**runs.homes[name].document(name), "files": {}}
+        rows.append({**summary_columns(record), "record": json.dumps(document, ensure_ascii=False)})
+    return _parquet([pa.Table.from_pylist(rows)], stats=False)
+
+
+def _curves_file(runs: RunSet, names: Sequence[str]) -> bytes:
+    schema = curve_schema()
+    tables = [name for name in TABLES if table_file(name) == CURVES]
+    return _parquet([_numbered(runs, name, names, schema) for name in tables], stats=True)
+
+
+def _decisions_file(runs: RunSet, names: Sequence[str]) -> bytes:
+    return _parquet([_numbered(runs, "decisions", names, decision_schema())], stats=False)
+
+
+def _numbered(runs: RunSet, table: str, names: Sequence[str], schema: pa.Schema) -> pa.Table:
+    """Read a table of all runs, each row with the number of its run; other columns are null."""
+    import numpy as np
+    import pyarrow as pa
+
+    found = runs.tables(table, names, lists=True)
+    if found.problems:
+        name, reason = next(iter(found.problems.items()))
+        raise RunError(f"run {name} cannot be packed: {reason}; make it again.")
+    number = {name: row for row, name in enumerate(names)}
+    owner = np.repeat([number[name] for name in found.counts], list(found.counts.values()))
+    columns: dict[str, Any] = {"run": pa.array(owner, pa.int32())}
+    if "table" in schema.names:
+        columns["table"] = pa.array([table] * len(owner), pa.string())
+    columns |= {name: _arrow(found.rows[name]) for name in found.rows.columns}
+    arrays = [
+        columns[field.name].cast(field.type)
+        if field.name in columns
+        else pa.nulls(len(owner), field.type)
+        for field in schema
+    ]
+    nullable = pa.schema([pa.field(field.name, field.type) for field in schema])
+    return pa.Table.from_arrays(arrays, schema=nullable)
+
+
+def _arrow(column: pl.Series) -> Any:
+    return column.to_arrow()
+
+
+def _parquet(parts: Iterable[pa.Table], *, stats: bool) -> bytes:
+    """Write tables of one schema one after another, each from a row group of its own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    writer = None
+    for part in parts:
+        if writer is None:
+            floats = [f.name for f in part.schema if pa.types.is_floating(f.type)]
+            others = [f.name for f in part.schema if f.name not in floats]
+            writer = pq.ParquetWriter(
+                buffer,
+                part.schema,
+                compression="zstd",
+                compression_level=_LEVEL,
+                use_dictionary=[_leaf(part.schema.field(name)) for name in others],
+                use_byte_stream_split=floats,
+                write_statistics=["table"] if stats else False,
+                store_schema=False,
+            )
+        if len(part):
+            writer.write_table(part, row_group_size=_ROWS)
+    if writer is not None:
+        writer.close()
+    return buffer.getvalue()
+
+
+def _leaf(field: pa.Field) -> str:
+    import pyarrow as pa
+
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
+
+
+def _documents(runs: RunSet) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for source in runs.sources:
+        for name, text in source.documents.items():
+            if found.setdefault(name, text) != text:
+                raise RunError(
+                    f"two of the places given have a different {name}; pack them one by one."
+                )
+    return dict(sorted(found.items()))
+
+
+def _counted(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Return the different documents, each with how many runs have it, commonest first."""
+    texts = Counter(json.dumps(document, sort_keys=True) for document in documents)
+    ordered = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple({**json.loads(text), "runs": count} for text, count in ordered)
+
+
+def _machine(record: RunRecord) -> dict[str, Any]:
+    made = record.environment
+    names = ("machine", "cpu", "cores", "memory_gib", "platform")
+    return {name: getattr(made, name) for name in names}
+
+
+def _versions(record: RunRecord) -> dict[str, Any]:
+    return {"python": record.environment.python, **record.environment.versions}
