@@ -67,6 +67,10 @@ class Problem(FeasibleSet):
     value_map: ValueMap
     """From parameters to option values, before the sign of the sense."""
     sense: Sense = "maximise"
+    search_limit: float | None = None
+    """How much an exact decision may search, in CP-SAT's deterministic seconds; None: to the end.
+    Beyond it the best choice found is taken, and `Solver.decide_bounded` says how far it may be
+    from the best."""
 
     @classmethod
     def build(
@@ -296,6 +300,10 @@ class Problem(FeasibleSet):
         labels = np.zeros((len(packed), *self.shape))
         labels[:, self.predicted] = packed
         return labels
+
+    def limited(self, search_limit: float | None) -> Problem:
+        """Return this problem with a limit to the search for an exact decision."""
+        return dataclasses.replace(self, search_limit=search_limit)
 
     def vary(
         self,

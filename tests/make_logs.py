@@ -212,6 +212,7 @@ def _tables(
             "optimal_value": best,
             "achieved_value": best - lost,
             "regret": lost,
+            "optimum_gap": [0.0] * tests,
             "options": [[0] * n] * tests,
         },
         schema=schemas.DECISIONS,
@@ -241,6 +242,7 @@ def _regret(rng: np.random.Generator, run: Invented, elapsed: Any, factor: float
             "pooled_regret": np.maximum(relative, 0) * 0.98,
             "absolute_regret": np.maximum(relative, 0) * 0.7 * n,
             "mse": 0.02 + 0.05 * curve,
+            "optimum_gap": np.zeros(len(epoch)),
         }
     return pa.concat_tables(pa.table(columns, schema=schemas.REGRET) for columns in rows.values())
 

@@ -186,6 +186,9 @@ class Summary:
     """By split, instances that each evaluation looked at; fewer than ``instances`` where all would
     have taken longer than training. The selected epoch of a finished run is judged on all."""
 
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    """By split, instances whose optimum is only bounded: their regrets are against that bound."""
+
     @property
     def training_solves(self) -> int:
         """Instances solved in timed training: for all purposes but evaluation."""
@@ -202,6 +205,11 @@ class Summary:
             "count in pooled and absolute regret only"
             for split, count in self.excluded.items()
             if count
+        ]
+        said += [
+            f"{count} of {self.instances[split]} {split} regrets are against a bound: the search "
+            "for the best decision was stopped (see optimum_gap in the logs)"
+            for split, count in self.bounds.items()
         ]
         if self.judged_by == "pooled":
             said.append("judged by pooled regret: too many optima are near 0 to divide by each")

@@ -64,13 +64,24 @@ REGRET = _schema(
     ("pooled_regret", pa.float64(), "sum of regrets over sum of |f*|"),
     ("absolute_regret", pa.float64(), "mean over instances of the regret, in label units"),
     ("mse", pa.float64(), "mean squared error over predicted options, in label units"),
+    (
+        "optimum_gap",
+        pa.float64(),
+        "where f* is a bound, how far the best decisions found are from it, as a share of the sum "
+        "of |f*|: so much of the pooled regret may be nobody's; 0 if every f* is an optimum",
+    ),
 )
 
 DECISIONS = _schema(
     ("instance", pa.int64(), "row of the dataset; the test instances, at the selected epoch"),
-    ("optimal_value", pa.float64(), "f*, the true value of the best decision"),
+    ("optimal_value", pa.float64(), "f*, the true value of the best decision, or a bound on it"),
     ("achieved_value", pa.float64(), "f, the true value of the decision taken"),
     ("regret", pa.float64(), "f* - f, or f - f* where the task minimises"),
+    (
+        "optimum_gap",
+        pa.float64(),
+        "how far the best decision found is from f*; above 0, f* and the regret are bounds",
+    ),
     ("options", pa.list_(pa.uint32()), "which option was taken in each group, counted from 0"),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from dglbench.task import Task
 
-__all__ = ["Solver", "SolverFamily"]
+__all__ = ["Bounded", "Solver", "SolverFamily"]
+
+
+class Bounded(NamedTuple):
+    """Decisions, and how good any could be."""
+
+    x: Array
+    """(K, G, S)"""
+    bound: Array
+    """(K,): no decision is worth more; what x is worth where it is known to be the best."""
 
 
 class SolverFamily(ABC):
@@ -107,8 +116,13 @@ class Solver(SolverFamily):
         """Return optimal multipliers of the global rows, by this solver's `dual_rule`."""
         return self._answer(self._duals, values, rows)
 
+    def decide_bounded(self, values: Array, rows: Any = None) -> Bounded:
+        """Return what `decide` does, with bounds: it may stop early (`Problem.search_limit`)."""
+        x = self.decide(values, rows)
+        return Bounded(x, (values * x).sum(axis=(1, 2)))
+
     def decision_error(self, values: Array) -> Array:
-        """(K,): how much less than the best `decide` may reach, rounding of sums apart.
+        """(K,): how much less than its bound `decide` may reach, rounding of sums apart.
 
         0 for an exact solver. Evaluation allows a regret this far below 0, and no further.
         """

@@ -16,7 +16,7 @@ import numpy as np
 
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
-from dglbench.solvers.base import Solver
+from dglbench.solvers.base import Bounded, Solver
 from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
 from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
@@ -208,6 +208,17 @@ class OrtoolsSolver(Solver):
             ask = getattr(alone, question.__name__)
             answers.append(ask(values[instance : instance + 1], alone.problem))
         return np.concatenate(answers)
+
+    def decide_bounded(self, values: Array, rows: Any = None) -> Bounded:
+        """See `Solver.decide_bounded`; only a search by CP-SAT stops early."""
+        if self.problem.search_limit is None or self.problem.rows_vary:
+            return super().decide_bounded(values, rows)
+        at = self._instances(values, rows)
+        coefficients = self._checked(values, at)
+        x, bounds = np.empty(values.shape), np.empty(len(values))
+        for instance, (one, b, mask) in enumerate(_one_by_one(coefficients, at)):
+            x[instance], bounds[instance] = self._integer_rule.bounded(one, b, mask, instance)
+        return Bounded(x, bounds)
 
     def decision_error(self, values: Array) -> Array:
         """(K,): the integer rule's share of the largest difference inside a group."""

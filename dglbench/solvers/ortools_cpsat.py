@@ -8,6 +8,10 @@ and a choice that picks option s in group g at most U − loss_gs, loss_gs = max
 So CP-SAT is asked about options of no loss alone. A choice among them that reaches U is the
 best. Otherwise what it reaches says which other options can matter at all, and CP-SAT is
 asked once more, about those.
+
+Where the search is limited (`Problem.search_limit`), what it found by then is taken, with a bound:
+the least of U, of CP-SAT's own and of what options left out could reach. The limit counts CP-SAT's
+deterministic seconds, so that the answer does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -48,6 +52,19 @@ class Relaxed(NamedTuple):
     """(M,): of the right sign."""
 
 
+class _Found(NamedTuple):
+    """How a search among some options ended."""
+
+    choice: Array | None
+    """(G, S), or None if none was found."""
+    bound: float
+    """No choice among these options is worth more."""
+    whole: bool
+    """Whether the search came to its end."""
+    work: float
+    """The deterministic seconds it took."""
+
+
 class _Rows(NamedTuple):
     """A and the factor of each row that makes it whole."""
 
@@ -62,7 +79,7 @@ class CpSatRule(IntegerRule):
 
     Costs are losses against the best option of a group, scaled by a power of two to at most
     2⁴⁰ and rounded. One LP per instance, then one CP-SAT search in most cases: a single worker
-    without limits, so that an answer is a function of the instance alone.
+    without limits of time, so that an answer is a function of the instance alone.
     """
 
     def __init__(
@@ -74,6 +91,7 @@ class CpSatRule(IntegerRule):
         if rows is None:
             raise SolverError("CP-SAT needs rows that are whole numbers.")
         self._rows, self._problem, self._relax = rows, problem, relax
+        self._limit = problem.search_limit
         # Twice: once for accepting a value as good as U, once for options of no loss.
         self.error = rounding_share(problem.groups, LARGEST_COST) + 2 * problem.groups * SAME
 
@@ -84,9 +102,13 @@ class CpSatRule(IntegerRule):
 
     def choose(self, values: Array, b: Array, mask: Mask, instance: int) -> Array:
         """See `IntegerRule.choose`."""
+        return self.bounded(values, b, mask, instance)[0]
+
+    def bounded(self, values: Array, b: Array, mask: Mask, instance: int) -> tuple[Array, float]:
+        """See `IntegerRule.bounded`."""
         x, duals = self._relax(values, b, mask, instance)
         if self._is_whole(x, b):
-            return np.rint(x)
+            return np.rint(x), _worth(values, np.rint(x))
         reduced = np.where(mask, values - self._problem.prices(duals[None])[0], -np.inf)
         best = reduced.max(axis=1, keepdims=True)
         loss = best - reduced
@@ -94,23 +116,36 @@ class CpSatRule(IntegerRule):
         existing = np.where(mask, values, -np.inf).max(axis=1)
         spread = float((existing - np.where(mask, values, np.inf).min(axis=1)).max())
         same = SAME * max(spread, np.finfo(float).tiny) * self._problem.groups
-        within = same
+        within, chosen = same, None
+        left = np.inf if self._limit is None else self._limit
         while True:
-            choice = self._search(values, b, mask & (loss <= within))
-            if choice is not None:
-                gap = bound - float((values * choice).sum())
-                if gap <= max(within, same):
-                    return choice
+            found = self._search(values, b, mask & (loss <= within), left)
+            left -= found.work
+            if found.choice is not None and (
+                chosen is None or _worth(values, found.choice) > _worth(values, chosen)
+            ):
+                chosen = found.choice
+            if chosen is not None:
+                gap = bound - _worth(values, chosen)
+                if found.whole and gap <= max(within, same):
+                    return chosen, _worth(values, chosen)
+                if not found.whole or left <= 0:
+                    inside = -np.inf if found.whole else found.bound
+                    most = min(bound, max(inside, bound - within))
+                    return chosen, max(most, _worth(values, chosen))
                 within = gap + same
+            elif not found.whole:
+                # The limit is for the best choice, not for the first one.
+                chosen = self._search(values, b, mask, np.inf, any_will_do=True).choice
+                if chosen is None:
+                    raise _infeasible(instance)
+                return chosen, max(bound, _worth(values, chosen))
             elif (loss <= within)[mask].all():
-                raise SolverError(
-                    f"instance {instance}: no choice of one option per group meets all rows; "
-                    "change b."
-                )
+                raise _infeasible(instance)
             else:
                 # Nothing fits yet: let in the cheaper half of the options that are left out.
-                left = loss[mask & (loss > within)]
-                within = float(np.quantile(left, 0.5, method="higher"))
+                outside_loss = loss[mask & (loss > within)]
+                within = float(np.quantile(outside_loss, 0.5, method="higher"))
 
     def _is_whole(self, x: Array, b: Array) -> bool:
         """Whether an optimum of the relaxation is a choice of one option per group already."""
@@ -121,17 +156,51 @@ class CpSatRule(IntegerRule):
         off = np.where(self._problem.equality, np.abs(over), over)
         return bool((near.sum(axis=1) == 1).all() and (off <= allowance(b)).all())
 
-    def _search(self, values: Array, b: Array, allowed: Mask) -> Array | None:
-        """Return the best choice among allowed options, or None if none meets the rows."""
+    def _search(
+        self, values: Array, b: Array, allowed: Mask, limit: float, *, any_will_do: bool = False
+    ) -> _Found:
+        """Look for the best choice among allowed options, or for any that meets the rows."""
+        from ortools.sat.python import cp_model
+
+        group, option = np.nonzero(allowed)
+        if len(np.unique(group)) < len(allowed):
+            return _Found(None, -np.inf, True, 0.0)
+        model, x = self._model(b, group, group * allowed.shape[1] + option)
+        worth = values[group, option]
+        best = np.where(allowed, values, -np.inf).max(axis=1)
+        loss = best[group] - worth
+        costs = to_integers(loss, LARGEST_COST)
+        if not any_will_do:
+            model.minimize(cp_model.LinearExpr.weighted_sum(x, costs.tolist()))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        # Its own handler replaces Python's for good: Ctrl-C would be lost from here on.
+        solver.parameters.catch_sigint_signal = False
+        if np.isfinite(limit):
+            solver.parameters.max_deterministic_time = max(limit, 0.0)
+        status = solver.solve(model)
+        work = float(solver.deterministic_time)
+        if status == cp_model.INFEASIBLE:
+            return _Found(None, -np.inf, True, work)
+        stopped = np.isfinite(limit) and status in (cp_model.FEASIBLE, cp_model.UNKNOWN)
+        if status != cp_model.OPTIMAL and not stopped:
+            raise SolverError(f"CP-SAT ended {solver.status_name(status)}, not OPTIMAL.")
+        unit = float(costs.max(initial=0))
+        scale = float(loss.max(initial=0.0)) / unit if unit else 0.0
+        bound = float(best.sum()) - scale * float(solver.best_objective_bound)
+        if status == cp_model.UNKNOWN:
+            return _Found(None, bound, False, work)
+        choice = np.zeros(values.shape)
+        choice[group, option] = [solver.boolean_value(one) for one in x]
+        return _Found(choice, bound, not stopped, work)
+
+    def _model(self, b: Array, group: Any, flat: Any) -> tuple[Any, list[Any]]:
+        """Return the rows as a CP-SAT model of these options, and its variables."""
         from ortools.sat.python import cp_model
 
         model: Any = cp_model.CpModel()
-        group, option = np.nonzero(allowed)
-        flat = group * allowed.shape[1] + option
         x = [model.new_bool_var("") for _ in flat]
-        starts = np.searchsorted(group, np.arange(len(allowed) + 1))
-        if (np.diff(starts) == 0).any():
-            return None
+        starts = np.searchsorted(group, np.arange(int(group[-1]) + 2))
         for first, last in itertools.pairwise(starts.tolist()):
             model.add_exactly_one(x[first:last])
         rows = self._rows.matrix[:, flat]
@@ -150,22 +219,17 @@ class CpSatRule(IntegerRule):
                 model.add(uses == round(room[row]))
             else:
                 model.add(uses <= int(np.floor(limit)))
-        worth = values[group, option]
-        best = np.where(allowed, values, -np.inf).max(axis=1)
-        costs = to_integers(best[group] - worth, LARGEST_COST)
-        model.minimize(cp_model.LinearExpr.weighted_sum(x, costs.tolist()))
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        # Its own handler replaces Python's for good: Ctrl-C would be lost from here on.
-        solver.parameters.catch_sigint_signal = False
-        status = solver.solve(model)
-        if status == cp_model.INFEASIBLE:
-            return None
-        if status != cp_model.OPTIMAL:
-            raise SolverError(f"CP-SAT ended {solver.status_name(status)}, not OPTIMAL.")
-        choice = np.zeros(values.shape)
-        choice[group, option] = [solver.boolean_value(one) for one in x]
-        return choice
+        return model, x
+
+
+def _worth(values: Array, choice: Array) -> float:
+    return float((values * choice).sum())
+
+
+def _infeasible(instance: int) -> SolverError:
+    return SolverError(
+        f"instance {instance}: no choice of one option per group meets all rows; change b."
+    )
 
 
 def whole_rows(problem: Problem) -> _Rows | None:

@@ -48,6 +48,11 @@ class IntegerRule(ABC):
         Coefficients of options that do not exist are 0; ``instance`` is for error messages.
         """
 
+    def bounded(self, values: Array, b: Array, mask: Mask, instance: int) -> tuple[Array, float]:
+        """Return what `choose` does, and a value that no choice exceeds: its own if it is best."""
+        choice = self.choose(values, b, mask, instance)
+        return choice, float((values * choice).sum())
+
 
 class KnapsackRule(IntegerRule):
     """Knapsacks with integer weights: OR-Tools' divide-and-conquer dynamic programming.

@@ -43,7 +43,8 @@ class Evaluation(NamedTuple):
     """What the decisions on one split are worth."""
 
     optimal: Array
-    """(K,): f*, the true value of the best decision, in the task's own sense and unit."""
+    """(K,): f*, the true value of the best decision, in the task's own sense and unit; a bound
+    on it where the search for it was stopped."""
     achieved: Array
     """(K,): f, the true value of the decision the predictions led to."""
     mse: float
@@ -54,6 +55,8 @@ class Evaluation(NamedTuple):
     """(K,): the instances that have a relative regret; None for all."""
     choices: Choices | None = None
     """(K, G): the option taken in each group."""
+    gaps: Array | None = None
+    """(K,): how far the best decision found is from f*, where f* is a bound; 0 elsewhere."""
     added: float = 0.0
     """What the data's published figures add to Σ |f*| (`Task.added_to_optima`)."""
 
@@ -77,7 +80,7 @@ class Evaluation(NamedTuple):
         return np.abs(self.optimal) + self.added / len(self.optimal)
 
     def metrics(self) -> dict[str, Any]:
-        """Return the four figures that are logged; a mean over no instance is NaN."""
+        """Return the figures that are logged; a mean over no instance is NaN."""
         size = max(float(np.abs(self.optimal).sum()) + self.added, SMALLEST_VALUE)
         relative = self.relative
         return {
@@ -85,6 +88,7 @@ class Evaluation(NamedTuple):
             "pooled_regret": float(self.regret.sum() / size),
             "absolute_regret": float(self.regret.mean()),
             "mse": self.mse,
+            "optimum_gap": 0.0 if self.gaps is None else float(self.gaps.sum() / size),
         }
 
 
@@ -113,15 +117,41 @@ class SplitEvaluator:
         return self.problem.values(self.labels)
 
     @cached_property
-    def optimal(self) -> Array:
-        """True value of the best decision, solved once."""
-        solved: Array = self.once("optimal", lambda: self._worth(self._choose(self.values)))
+    def optima(self) -> Array:
+        """(2, K): true values of the best decisions or bounds on them, and `gaps`; solved once."""
+        solved: Array = self.once("optima", self._solve_optima)
         return solved
+
+    def _solve_optima(self) -> Array:
+        found = self.solver.decide_bounded(self.values, self.instances)
+        worth = self._worth(found.x.argmax(axis=2))
+        reached = worth if self.problem.sense == "maximise" else -worth
+        better = found.bound - reached
+        # Sums in another order differ by rounding.
+        gaps = np.where(better > _ROUNDING * np.abs(reached), better, 0.0)
+        return np.stack([worth + (gaps if self.problem.sense == "maximise" else -gaps), gaps])
+
+    @property
+    def optimal(self) -> Array:
+        """(K,): true values of the best decisions, bounds where the search was stopped."""
+        best: Array = self.optima[0]
+        return best
+
+    @property
+    def gaps(self) -> Array:
+        """(K,): how far the best decision found is from such a bound; 0 where it is the best."""
+        gaps: Array = self.optima[1]
+        return gaps
 
     @cached_property
     def divided(self) -> Mask:
         """(K,): the instances that have a relative regret, by the optima alone."""
         return has_relative_regret(self.optimal)
+
+    @property
+    def bounds(self) -> int:
+        """How many of the optima are bounds."""
+        return int((self.gaps > 0).sum())
 
     @property
     def excluded(self) -> int:
@@ -140,7 +170,7 @@ class SplitEvaluator:
             whole=self,
             added=self.added,
         )
-        part.optimal, part.divided = self.optimal[rows], self.divided[rows]
+        part.optima, part.divided = self.optima[:, rows], self.divided[rows]
         return part
 
     def once(self, what: str, solve: Callable[[], Any]) -> Any:
@@ -201,6 +231,7 @@ class SplitEvaluator:
             minimised=self.problem.sense == "minimise",
             divided=self.divided,
             choices=choices,
+            gaps=self.gaps,
             added=self.added,
         )
         self._check(outcome)

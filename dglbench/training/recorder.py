@@ -203,6 +203,9 @@ class Recorder:
             if self._start_figures
             else {},
             evaluated={split: len(judge.instances) for split, judge in self._panel.items()},
+            bounds={s: judge.bounds for s, judge in splits.items() if judge.bounds}
+            if self._start_figures
+            else {},
         )
 
     def _with_intervals(self, selected: Selected | None) -> Selected | None:
@@ -267,7 +270,8 @@ def _decisions(instances: Any, outcome: Evaluation) -> pa.Table:
         pa.array(choices.ravel(), type=kind.value_type),
         type=kind,
     )
-    columns = [instances, outcome.optimal, outcome.achieved, outcome.regret, options]
+    gaps = np.zeros(number) if outcome.gaps is None else outcome.gaps
+    columns = [instances, outcome.optimal, outcome.achieved, outcome.regret, gaps, options]
     return pa.Table.from_arrays(
         [
             pa.array(column, type=field.type)

@@ -8,35 +8,57 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Le
 from typing_extensions import Doc
 
 from dglbench.layout import Kind
+from dglbench.options import LATER
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
-from dglbench_tasks.scheduling_loads import SURVEY, Job, Load, drawn_load
+from dglbench_tasks.scheduling_loads import ICON_JOBS, SURVEY, Job, Load, drawn_load
 
 __all__ = ["Option", "Scheduling", "SchedulingSettings", "options_of"]
 
-SEMO_DAYS = 789
+REAL_DAYS = 789
 SURVEY_SLOTS = 48
+_DEFAULT_JOBS = 10
 
 
 @dataclass(frozen=True)
 class SchedulingSettings:
     """Which jobs, and which days of the market."""
 
-    n: Annotated[int, Ge(1), Doc("jobs; the survey's loads 1, 2 and 3 have 10, 15 and 20")] = 10
+    n: Annotated[
+        int,
+        Ge(1),
+        Doc("jobs; the survey's loads 1, 2 and 3 have 10, 15 and 20; load=icon brings its own"),
+    ] = 10
     load: Annotated[
-        Literal["survey", "drawn"], Doc("the survey's jobs and machines, or drawn with the seed")
+        Literal["survey", "drawn", "icon"],
+        Doc("jobs and machines: the survey's, drawn with the seed, or the ICON challenge's"),
     ] = "survey"
+    load_number: Annotated[
+        int, Ge(1), Le(8), LATER, Doc("load of load=icon; 7 and 8 have 30 and 50 jobs, 10 machines")
+    ] = 1
+    day: Annotated[int, Ge(1), Le(14), LATER, Doc("day of that load")] = 1
     machines: Annotated[int, Ge(1), Doc("machines of a drawn load")] = 3
     slots: Annotated[int, Ge(2), Doc("slots per day of a drawn load")] = SURVEY_SLOTS
     source: Annotated[
-        Literal["synthetic", "semo"],
-        Doc("simulated market days, or the released Irish market data (downloaded once)"),
+        Literal["synthetic", "semo", "icon"],
+        Doc("simulated market days, or real Irish ones: as SEMO or as the ICON challenge has them"),
     ] = "synthetic"
+    split: Annotated[
+        Literal["auto", "time", "random"],
+        LATER,
+        Doc("the past trains and the future tests, or days at random; auto: time if days are real"),
+    ] = "auto"
+    limit: Annotated[
+        float,
+        Gt(0),
+        LATER,
+        Doc("work of an exact decision, a few seconds per unit; beyond, regret is against a bound"),
+    ] = 0.2
     train: Annotated[int, Ge(1), Doc("days to train on")] = 550
     val: Annotated[int, Ge(1), Doc("days to validate on")] = 100
     test: Annotated[int, Ge(1), Doc("days to test on")] = 139
@@ -49,22 +71,39 @@ class SchedulingSettings:
                     f"the survey has loads of {', '.join(map(str, SURVEY))} jobs, got n = "
                     f"{self.n}; use load=drawn for other sizes."
                 )
-            if (self.machines, self.slots) != (3, SURVEY_SLOTS):
+        elif self.load == "icon":
+            jobs = ICON_JOBS[self.load_number - 1]
+            if self.n not in (jobs, _DEFAULT_JOBS):
                 raise ValueError(
-                    "the survey's loads come with their machines and 48 slots, so machines and "
-                    "slots cannot be set; use load=drawn to vary them."
+                    f"load {self.load_number} of load=icon has {jobs} jobs, got n = {self.n}; "
+                    "leave n out, or use load=drawn for other sizes."
                 )
-        if self.source == "semo" and (self.slots != SURVEY_SLOTS or sum(self.sizes) != SEMO_DAYS):
+            object.__setattr__(self, "n", jobs)
+        if self.load != "icon" and (self.load_number, self.day) != (1, 1):
+            raise ValueError("load_number and day belong to load=icon; set that too.")
+        if self.load != "drawn" and (self.machines, self.slots) != (3, SURVEY_SLOTS):
             raise ValueError(
-                f"source=semo has {SEMO_DAYS} days of {SURVEY_SLOTS} slots, so train + val + test "
-                f"must be {SEMO_DAYS} and slots {SURVEY_SLOTS}, got {sum(self.sizes)} and "
-                f"{self.slots}; use source=synthetic for others."
+                "the survey's loads come with their machines and 48 slots, so machines and "
+                "slots cannot be set; use load=drawn to vary them."
+            )
+        if self.source != "synthetic" and (
+            self.slots != SURVEY_SLOTS or sum(self.sizes) != REAL_DAYS
+        ):
+            raise ValueError(
+                f"source={self.source} has {REAL_DAYS} days of {SURVEY_SLOTS} slots, so train + "
+                f"val + test must be {REAL_DAYS} and slots {SURVEY_SLOTS}, got {sum(self.sizes)} "
+                f"and {self.slots}; use source=synthetic for others."
             )
 
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Days in train, val and test."""
         return self.train, self.val, self.test
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the first days train and the last ones test."""
+        return self.split == "time" or (self.split == "auto" and self.source != "synthetic")
 
 
 class Option(NamedTuple):
@@ -88,8 +127,13 @@ class Scheduling(Task):
 
     Days are those of the knapsack with the same seed: simulated (`market`, realised prices
     without noise), or the released Irish data, whose values are divided by their weights;
-    these then carry N(0, 25²) / weight of noise, cut at 0. The predictor is one linear layer
-    from eight features of a slot to its price, shared by all slots.
+    these then carry N(0, 25²) / weight of noise, cut at 0. ``source=icon`` has the prices of the
+    same days as they were paid, and the calendar and the forecasts (`icon.FEATURES`). The
+    predictor is one linear layer from eight features of a slot to its price, shared by all slots.
+
+    Loads 1 to 4, 7 and 8 of ``load=icon`` are decided exactly in a fraction of a second; a few days
+    of 5 and 6 take CP-SAT many seconds. ``limit`` ends such a search: the best schedule found
+    is taken, and regrets are then against a bound on the optimum, which the logs say of each.
 
     Reference: Mandi et al. (2024), Decision-Focused Learning: foundations, state of the art,
     benchmark and future opportunities.
@@ -110,7 +154,9 @@ class Scheduling(Task):
             "machines": list(load.machines),
             "jobs": [list(job) for job in load.jobs],
         }
-        order = stream(seed, "scheduling", "split").permutation(len(features))
+        order = np.arange(len(features))
+        if not settings.by_time:
+            order = stream(seed, "scheduling", "split").permutation(len(features))
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
             problem=self.problem(settings, constants),
@@ -147,7 +193,7 @@ class Scheduling(Task):
             groups=jobs,
             parameters=coo_array((power, (flat_option, covered)), shape=(size, slots)),
             sense="minimise",
-        )
+        ).limited(settings.limit)
 
     def label_scale(self, dataset: Dataset) -> float:
         """Return the standard deviation of the options' costs over the train days."""
@@ -174,6 +220,10 @@ def options_of(load: Load, job: Job) -> list[Option]:
 def _load(settings: SchedulingSettings, seed: int) -> Load:
     if settings.load == "survey":
         return SURVEY[settings.n]
+    if settings.load == "icon":
+        from dglbench_tasks import icon
+
+        return icon.load(settings.load_number, settings.day)
     return drawn_load(settings.n, settings.slots, settings.machines, seed)
 
 
@@ -184,6 +234,10 @@ def _days(settings: SchedulingSettings, seed: int) -> tuple[Array, npt.NDArray[n
 
         released = semo.load()
         return released.features, released.values / released.weights
+    if settings.source == "icon":
+        from dglbench_tasks import icon
+
+        return icon.days()
     from dglbench_tasks import market
 
     simulated = market.simulate(sum(settings.sizes), settings.slots, seed)

@@ -12,7 +12,10 @@ import numpy as np
 
 from dglbench.streams import stream
 
-__all__ = ["SURVEY", "Job", "Load", "drawn_load"]
+__all__ = ["ICON_JOBS", "SURVEY", "Job", "Load", "drawn_load"]
+
+ICON_JOBS = (10, 15, 20, 25, 30, 20, 30, 50)
+"""Jobs of the ICON challenge's loads 1 to 8; see `dglbench_tasks.icon`."""
 
 
 class Job(NamedTuple):

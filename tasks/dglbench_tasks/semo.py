@@ -11,16 +11,13 @@ forecasts for scheduling; Mandi et al. (2020), Smart predict-and-optimize for
 hard combinatorial optimization problems.
 """
 
-import hashlib
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dglbench.errors import DatasetError, DownloadError
 from dglbench.problem import Array
+from dglbench_tasks.released import Released, located
 
 __all__ = ["Semo", "load"]
 
@@ -34,7 +31,6 @@ URLS = tuple(
 )
 FILE_NAME = "semo-knapsack.npz"
 SLOTS = 48
-TIMEOUT_S = 30
 
 
 class Semo(NamedTuple):
@@ -49,10 +45,16 @@ class Semo(NamedTuple):
 
 
 def load() -> Semo:
-    """Read the released file, downloading it first if there is no copy yet."""
-    own = os.environ.get("DGLBENCH_SEMO_FILE")
-    path = _checked(Path(own)) if own else _fetched()
-    with np.load(path, allow_pickle=False) as file:
+    """Read the released file; see `located`."""
+    file = Released(
+        title="the SEMO data",
+        variable="DGLBENCH_SEMO_FILE",
+        file_name=FILE_NAME,
+        sha256=SHA256,
+        urls=URLS,
+        instead="use source=synthetic, which needs no download",
+    )
+    with np.load(located(file), allow_pickle=False) as file:
         # The first column numbers the days; the released order is train, then test.
         rows = np.concatenate([file["X_1gtrain"], file["X_1gtest"]])[:, 1:]
         values = np.concatenate([file["y_train"], file["y_test"]])
@@ -62,62 +64,3 @@ def load() -> Semo:
         values.reshape(-1, SLOTS).astype(np.float64),
         weights,
     )
-
-
-def _checked(path: Path) -> Path:
-    """Refuse a user's own copy that is not the released file."""
-    try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise DatasetError(
-            f"DGLBENCH_SEMO_FILE names '{path}', which cannot be read "
-            f"({error.strerror}); point it at a copy of {URLS[0]} or unset it to download one."
-        ) from error
-    if found != SHA256:
-        raise DatasetError(
-            f"DGLBENCH_SEMO_FILE names '{path}', which is not the released file: its sha256 is "
-            f"{found}, not {SHA256}; fetch {URLS[0]} again or unset the variable to download it."
-        )
-    return path
-
-
-def _fetched() -> Path:
-    """Return the cached copy, downloading it if need be."""
-    import pooch
-
-    cache = Path(os.environ.get("DGLBENCH_CACHE") or pooch.os_cache("dglbench"))
-    failures = []
-    for url in URLS:
-        try:
-            # pooch writes under a temporary name and renames only after the hash matched.
-            return Path(
-                pooch.retrieve(
-                    url,
-                    known_hash=f"sha256:{SHA256}",
-                    fname=FILE_NAME,
-                    path=cache,
-                    downloader=pooch.HTTPDownloader(timeout=TIMEOUT_S),
-                )
-            )
-        except (OSError, ValueError) as error:  # requests' errors are OSErrors
-            failures.append(error)
-            response = getattr(error, "response", None)
-            if response is not None:
-                response.close()  # pooch leaves the socket of a refused request open
-    raise DownloadError(
-        f"the SEMO data could not be downloaded to '{cache}' ({_reason(failures[0])}); fetch "
-        f"{URLS[0]} (sha256 {SHA256}) where there is a network and set DGLBENCH_SEMO_FILE to "
-        "that copy, or use source=synthetic, which needs no download."
-    ) from failures[0]
-
-
-def _reason(error: Exception) -> str:
-    """Say in a few words why a download failed."""
-    if isinstance(error, ValueError) and not isinstance(error, OSError):
-        return "what arrived has another sha256"
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status is not None:
-        return f"the server answered {status}"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return f"the connection failed: {type(error).__name__}"

@@ -53,6 +53,7 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
             name: np.tile(np.asarray(regrets, dtype=float), 2)
             for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse")
         },
+        "optimum_gap": np.zeros(2 * len(regrets)),
     }
     replace_table(run, "regret", pa.table(both, schema=schemas.REGRET))
     # The same difficulty for every method, so that pairs differ by their means alone.
@@ -63,6 +64,7 @@ def plain_run(out: Path, method: str, regrets: Sequence[float], epoch_s: float, 
         "optimal_value": np.full(200, 10.0),
         "achieved_value": 10 - lost,
         "regret": lost,
+        "optimum_gap": np.zeros(200),
     }
     replace_table(
         run,
@@ -154,6 +156,7 @@ def scattered(run: Path, mean: float, spread: float) -> None:
         "optimal_value": np.full(200, 10.0),
         "achieved_value": 10 - regrets,
         "regret": regrets,
+        "optimum_gap": np.zeros(200),
     }
     replace_table(
         run,

@@ -35,6 +35,7 @@ def set_decisions(run: Path, relative: np.ndarray) -> None:
         "optimal_value": np.full(len(relative), 10.0),
         "achieved_value": 10 - 10 * relative,
         "regret": 10 * relative,
+        "optimum_gap": np.zeros(len(relative)),
         "options": [[0]] * len(relative),
     }
     replace_table(run, "decisions", pa.table(columns, schema=schemas.DECISIONS))

@@ -261,7 +261,12 @@ def test_metrics_are_what_they_say():
         "pooled_regret": pytest.approx(3 / 14),
         "absolute_regret": pytest.approx(1.5),
         "mse": 1.5,
+        "optimum_gap": 0.0,
     }
+    against_a_bound = Evaluation(
+        np.array([10.0, 4.0]), np.array([9.0, 2.0]), 1.5, gaps=np.array([0.7, 0.0])
+    )
+    assert against_a_bound.metrics()["optimum_gap"] == pytest.approx(0.7 / 14)
 
 
 class FirstOption(OrtoolsSolver):
@@ -305,7 +310,7 @@ def test_a_wrong_evaluation_solver_fails_the_run(monkeypatch):
     spec = make_spec("matching", "two-stage", epochs=1)
     loaded = load_data(spec.data)
     for split in loaded.evaluator.splits.values():
-        monkeypatch.setitem(vars(split), "optimal", split.optimal - 1.0)
+        monkeypatch.setitem(vars(split), "optima", split.optima - [[1.0], [0.0]])
     ran = run(spec)
     assert ran.record.state == "failed"
     assert ran.record.status.message.startswith("SolverError: instance ")
