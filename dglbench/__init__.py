@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from dglbench.errors import SolverError as SolverError
     from dglbench.errors import SweepError as SweepError
     from dglbench.layers.base import Layer as Layer
+    from dglbench.losses.cave import CaVE as CaVE
     from dglbench.losses.dual_guided import DualGuidedLoss as DualGuidedLoss
     from dglbench.losses.fenchel_young import FenchelYoung as FenchelYoung
     from dglbench.losses.lava import LAVA as LAVA
@@ -60,6 +61,7 @@ PUBLIC: dict[str, str] = {
     "decide": "dglbench.solvers.answers",
     "duals": "dglbench.solvers.answers",
     # losses for any training loop
+    "CaVE": "dglbench.losses.cave",
     "CachedSPOPlus": "dglbench.losses.spo_cached",
     "DualGuidedLoss": "dglbench.losses.dual_guided",
     "FenchelYoung": "dglbench.losses.fenchel_young",

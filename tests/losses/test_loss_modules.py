@@ -11,6 +11,7 @@ from dglbench import (
     MSE,
     QPTL,
     CachedSPOPlus,
+    CaVE,
     DualGuidedLoss,
     FenchelYoung,
     ProblemError,
@@ -32,6 +33,8 @@ LOSSES = {
     "fenchel-young": (FenchelYoung, {}),
     "qptl": (QPTL, {"layer": "dual-quadratic"}),
     "lava": (LAVA, {}),
+    "cave": (CaVE, {}),
+    "cave-plus": (CaVE, {"steps": 3, "inner": 0.2}),
     "lodl": (LODL, {"samples": 20}),
     "mse": (MSE, {}),
 }

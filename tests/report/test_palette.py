@@ -58,7 +58,7 @@ def test_families_are_told_apart_by_every_eye(vision):
 def test_every_built_in_family_has_a_colour_of_its_own(shown):
     """With many methods the best of each family stand beside each other."""
     ours = ["two-stage", "spo", "qptl", "dgl-1", "dgl-none", "rdgl-1", "rdgl-none", "lodl", "lava",
-            "fenchel-young", "pyepo-spo"]  # fmt: skip
+            "cave", "fenchel-young", "pyepo-spo"]  # fmt: skip
     seen = {name: lab(linear(shown(style(name).colour))) for name in ours}
     for one, other in itertools.combinations(ours, 2):
         assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
@@ -67,7 +67,8 @@ def test_every_built_in_family_has_a_colour_of_its_own(shown):
 BUILT_IN = [
     "two-stage", "spo", "spo-cached", "spo-smoothed", "qptl", "qptl-dual", "dgl-none", "dgl-20",
     "dgl-5", "dgl-1", "dgl-auto", "rdgl-none", "rdgl-5", "rdgl-1", "rdgl-auto", "rdgl-newton",
-    "fenchel-young", "lava", "lodl", "pyepo-dbb", "pyepo-nce", "pyepo-pfyl", "pyepo-pg",
+    "fenchel-young", "lava", "lodl", "cave", "cave-plus", "cave-hybrid",
+    "pyepo-dbb", "pyepo-nce", "pyepo-pfyl", "pyepo-pg",
 ]  # fmt: skip
 
 

@@ -45,6 +45,8 @@ def rows(ran, table, **where):
 
 def test_it_finishes_and_beats_the_untrained_predictor(ran):
     assert ran.record.state == "done", ran.record.status.traceback
+    if (ran.spec.data.task, ran.spec.method) == ("offers", "cave"):
+        pytest.skip("its one row binds everywhere: the row's normal has loss 0 and decides nothing")
     # On the instances that it is selected by: on the few others luck would have its say.
     (untrained,) = rows(ran, "regret", split="val", epoch=0)
     assert ran.record.selected.val.relative_regret < untrained["relative_regret"]
@@ -109,6 +111,7 @@ SOLVES = {
     "spo-cached": lambda K, E: (K, (0, E * K), 0),
     "lodl": lambda K, E: (21 * K, 0, 0),  # 20 samples and the label itself
     "lava": lambda K, E: (K, 0, 0),
+    **{name: lambda K, E: (K, 0, 0) for name in ("cave", "cave-plus", "cave-hybrid")},
     **{
         f"pyepo-{name}": lambda K, E: (K, E * K, 0) for name in ("spo", "nid", "nce", "cmap", "ltr")
     },
