@@ -89,6 +89,7 @@ def make_run(
     regret_factor: float = 1.0,
     integral: bool | None = None,
     data_digest: str | None = None,
+    train_seed: int = 0,
 ) -> Path:
     """Write one run and return its folder; a failed ``status`` leaves no tables."""
     spec = RunSpec(
@@ -100,8 +101,10 @@ def make_run(
         protocol=Protocol(epochs=epochs),
         source=source,
         data_digest=data_digest,
+        train_seed=train_seed,
     )
-    rng = np.random.default_rng([sum(map(ord, task + method)), n, seed])
+    repeat = [train_seed] if train_seed else []
+    rng = np.random.default_rng([sum(map(ord, task + method)), n, seed, *repeat])
     status = dict(status or {})
     if status.get("state", "done") == "done":
         tables = _tables(rng, Invented(method, task, n, seed), epochs, regret_factor)

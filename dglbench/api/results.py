@@ -29,7 +29,10 @@ RUN_COLUMNS: dict[str, tuple[Any, str]] = {
     "options": (pl.String, "the method's options, lr among them, as JSON"),
     "solver": (pl.String, "solver family"),
     "state": (pl.String, "done, failed, timeout, interrupted or diverged"),
-    "chosen": (pl.Boolean, "whether it stands for its method in its setting: lowest val_regret"),
+    "chosen": (
+        pl.Boolean,
+        "whether its configuration stands for the method there: lowest mean val_regret",
+    ),
     "choose": (pl.String, "which epoch counts: best (lowest validation regret) or last"),
     "epoch": (pl.Int64, "the selected epoch"),
     "elapsed_s": (pl.Float64, "training seconds up to the selected epoch, set-up included"),
@@ -73,7 +76,7 @@ class Results:
     @cached_property
     def runs(self) -> pl.DataFrame:
         """One row per run, whatever its state."""
-        chosen = {run.run_id for run in self._report.chosen.values()}
+        chosen = {run.run_id for run in self._report.chosen_runs()}
         rows = [_row(run, run.run_id in chosen) for run in self._report.runs]
         return pl.DataFrame(rows, schema={name: kind for name, (kind, _) in RUN_COLUMNS.items()})
 

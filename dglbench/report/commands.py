@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dglbench.report.loading import Report, Run, Unit
 
 __all__ = ["configs", "reproduce", "retime"]
 
 
-def retime(report: Report, unit: Unit) -> str:
-    """Return the command that times a unit's chosen configurations under equal conditions.
+def retime(report: Report, units: Iterable[Unit]) -> str:
+    """Return the command that times a setting's chosen configurations under equal conditions.
 
     It writes to another folder: the runs are there already, and how busy the
     machine was is no part of what makes a run the same run.
     """
     folder = str(report.folder).rstrip("/")
-    names = shlex.join(run.run_id for run in report.chosen_runs(unit))
+    names = shlex.join(run.run_id for unit in units for run in report.chosen_runs(unit))
     again = shlex.join(["dglbench", "train", "--out", f"{folder}-timed", "--like"])
     return f'for run in {names}; do {again} {shlex.quote(folder)}/"$run"; done'
 

@@ -7,20 +7,21 @@
     report.unreadable                  # (run_id, reason) of every run that could not be read
     report.units                       # the comparisons, sorted; unit.label is "matching-50", or
                                        # "matching-50, seed 25" where that distinguishes two units
-    report.chosen_runs(unit)           # the run that stands for each method, in display order
+    report.cells(unit)                 # the cell that stands for each method, in display order:
+                                       # the repeats of one configuration on this data seed
     report.chosen[unit.key, "spo"]     # the same by name
+    report.chosen_runs(unit)           # the runs of these cells, all repeats
     report.table("regret")             # Polars frame of the chosen runs: run_id, setting, task, n,
-                                       # seed, method, then the columns of `dglbench.runs.schemas`
+                                       # seed, repeat, method, then those of `dglbench.runs.schemas`
     report.table("timing", report.done)  # the same for any runs
     report.comparability(unit)         # may the unit's seconds be ranked? if not, why not
     report.only(units=…, methods=…)    # the same report, narrowed
     report.sweeps                      # the documents of sweep-*.json
 
-A *unit* is what may be compared: one task, settings, seed, solver family and
-dataset. A grid leaves several runs of a method in a unit; the chosen one has
-the lowest validation relative regret at its selected epoch among ``done`` runs
-(test is never looked at; `dglbench.runs.selection` has the rule). When the same run
-was asked twice under different code, only the one that finished last stands.
+`dglbench.report.units` says what a unit is, `dglbench.report.cells` what a configuration and a cell
+are and how validation chooses one of several configurations (test is never looked at;
+`dglbench.runs.selection` has the rule for epochs and ties). When the same run was asked twice under
+different code, only the one that finished last stands.
 
 Every byte of every run is checked against the checksums in its record; the tables
 are read only when asked for, in bulk. A run that cannot be read or was changed is
@@ -44,12 +45,12 @@ import polars as pl
 from dglbench.errors import ReportError
 from dglbench.packs.finding import find_runs
 from dglbench.packs.run_set import RunSet
+from dglbench.report.cells import Cell, choose, names_of
 from dglbench.report.method_names import method_order
-from dglbench.report.model import Comparability, Conditions, Run, Unit, Unreadable, label_units
-from dglbench.runs.record import RunRecord
-from dglbench.runs.selection import ranked
+from dglbench.report.model import Comparability, Conditions, Run, Unreadable
+from dglbench.report.units import Unit, label_units
 
-__all__ = ["Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
+__all__ = ["Cell", "Comparability", "Conditions", "Report", "Run", "Unit", "Unreadable", "load"]
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,24 @@ class Report:
     folder: Path
     runs: tuple[Run, ...]
     units: tuple[Unit, ...]
-    chosen: Mapping[tuple[str, str], Run]
-    """(unit key, method) to the run that stands for the method there."""
+    chosen: Mapping[tuple[str, str], Cell]
+    """(unit key, method) to the cell that stands for the method there."""
     sweeps: tuple[Mapping[str, Any], ...]
     unreadable: list[Unreadable]
     """Grows when a table turns out damaged while it is read."""
     source: RunSet
     """Where the runs are read from: folders, packs or both."""
+    asked_best_of: int | None = None
+    """The r of the reading *best of r* that was asked for."""
     _tables: dict[tuple[str, tuple[str, ...]], pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def best_of(self) -> int:
+        """The r of *best of r*: as asked, else half the repeats that most cells have."""
+        if self.asked_best_of is not None:
+            return self.asked_best_of
+        repeats = Counter(cell.repeats for cell in self.chosen.values())
+        return max(1, max(repeats, key=lambda count: (repeats[count], count), default=1) // 2)
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -84,15 +95,19 @@ class Report:
         """The methods that have a chosen run anywhere, in display order."""
         return sorted({method for _, method in self.chosen}, key=method_order)
 
-    def chosen_runs(self, unit: Unit | None = None) -> list[Run]:
-        """Return the chosen runs of one unit, or of all, by unit and then display order."""
+    def cells(self, unit: Unit | None = None) -> list[Cell]:
+        """Return the chosen cells of one unit, or of all, by unit and then display order."""
         rank = {each.key: position for position, each in enumerate(self.units)}
-        runs = [run for (key, _), run in self.chosen.items() if unit is None or key == unit.key]
-        return sorted(runs, key=lambda run: (rank[run.unit.key], method_order(run.method)))
+        cells = [cell for (key, _), cell in self.chosen.items() if unit is None or key == unit.key]
+        return sorted(cells, key=lambda cell: (rank[cell.unit.key], method_order(cell.method)))
+
+    def chosen_runs(self, unit: Unit | None = None) -> list[Run]:
+        """Return the runs of the chosen cells, in the same order, repeats ascending."""
+        return [run for cell in self.cells(unit) for run in cell.runs]
 
     def comparability(self, unit: Unit) -> Comparability:
         """Say whether the seconds of the unit's chosen runs may be ranked."""
-        return Comparability.of(unit, self.chosen_runs(unit))
+        return Comparability.of(unit.label, self.chosen_runs(unit))
 
     def table(self, name: str, runs: Iterable[Run] | None = None) -> pl.DataFrame:
         """Read one table of the chosen runs (or of ``runs``), each row with its run's name."""
@@ -116,7 +131,7 @@ class Report:
             self,
             runs=tuple(run for run in self.runs if keep(run)),
             units=tuple(unit for unit in self.units if unit.key in keys),
-            chosen={key: run for key, run in self.chosen.items() if keep(run)},
+            chosen={key: cell for key, cell in self.chosen.items() if keep(cell.first)},
             _tables={},
         )
 
@@ -131,20 +146,17 @@ def load(*given: Path, require_done: bool = True) -> Report:
     records = source.records
     unreadable = [Unreadable(name, reason) for name, reason in source.unreadable.items()]
     units = label_units(record.identity for record in records.values())
-    predictors: dict[str, set[str]] = {}
-    for record in records.values():
-        predictors.setdefault(record.identity.task, set()).add(record.identity.predictor)
+    sweeps = _read_sweeps(source)
+    finished = (record.identity for record in records.values() if record.state == "done")
+    name = names_of(finished, _searched(sweeps))
     runs = tuple(
         Run(
-            source.place(name),
-            units[Unit.key_of(record.identity)],
-            record,
-            compared=len(predictors[record.identity.task]) > 1,
+            source.place(run_id), units[Unit.key_of(record.identity)], record, name(record.identity)
         )
-        for name, record in records.items()
+        for run_id, record in records.items()
     )
     present = sorted(units.values(), key=lambda unit: unit.order)
-    report = Report(folder, runs, tuple(present), {}, _read_sweeps(source), unreadable, source)
+    report = Report(folder, runs, tuple(present), {}, sweeps, unreadable, source)
     chosen = _choose(report)
     if not chosen and require_done:
         raise ReportError(_nothing_finished(report))
@@ -164,27 +176,33 @@ def _read_sweeps(source: RunSet) -> tuple[Mapping[str, Any], ...]:
     return tuple(sweeps)
 
 
-def _choose(report: Report) -> dict[tuple[str, str], Run]:
-    """Pick each method's run per unit by validation regret, passing over damaged ones."""
-    by_record = {run.record.run_id: run for run in report.current}
-    groups: dict[tuple[str, str], list[RunRecord]] = {}
-    for run in report.current:
-        groups.setdefault((run.unit.key, run.method), []).append(run.record)
-    candidates = {
-        key: [by_record[record.run_id] for record in ranked(group)] for key, group in groups.items()
-    }
+def _searched(sweeps: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the methods whose options a search chose: there, a start is an option like others."""
+    groups = [
+        group
+        for sweep in sweeps
+        if sweep.get("search") not in (None, "none")
+        for group in sweep.get("groups") or []
+    ]
+    return {str(group.get("method")) for group in groups if isinstance(group, Mapping)}
+
+
+def _choose(report: Report) -> dict[tuple[str, str], Cell]:
+    """Pick each method's cells by validation regret, passing over damaged runs."""
+    lost = [run for run in report.runs if run.state not in ("done", "interrupted")]
+    damaged: set[str] = set()
     while True:
-        chosen = {key: runs[0] for key, runs in candidates.items() if runs}
+        chosen = choose((run for run in report.current if run.run_id not in damaged), lost)
+        runs = sorted(
+            (run for cell in chosen.values() for run in cell.runs), key=lambda run: run.run_id
+        )
         for name in ("regret", "timing", "decisions"):
             # Read now, so that a damaged first choice hands over to the next best.
-            report.table(name, sorted(chosen.values(), key=lambda run: run.run_id))
-        damaged = {run_id for run_id, _ in report.unreadable}
-        if not any(run.run_id in damaged for run in chosen.values()):
+            report.table(name, runs)
+        found = {run_id for run_id, _ in report.unreadable} & {run.run_id for run in runs}
+        if not found:
             return chosen
-        candidates = {
-            key: [run for run in runs if run.run_id not in damaged]
-            for key, runs in candidates.items()
-        }
+        damaged |= found
 
 
 def _read_tables(
@@ -212,6 +230,7 @@ def _row_name(run: Run) -> dict[str, Any]:
         "task": unit.task,
         "n": unit.n,
         "seed": unit.seed,
+        "repeat": run.repeat,
         "method": run.method,
     }
 

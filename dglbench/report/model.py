@@ -1,29 +1,20 @@
-"""A run, the unit it is compared within, and the conditions under which it was timed."""
+"""A run, and the conditions under which it was timed."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dglbench.methods.pyepo.border import TESTED
-from dglbench.plugins import WITH
+from dglbench.report.units import Unit
 from dglbench.runs.provenance import extras, libraries
 from dglbench.runs.record import Environment, Identity, RunRecord
 
-__all__ = [
-    "Comparability",
-    "Conditions",
-    "Run",
-    "Unit",
-    "Unreadable",
-    "label_units",
-    "one_seed_each",
-]
+__all__ = ["Comparability", "Conditions", "Run", "Unreadable"]
 
 
 class Unreadable(NamedTuple):
@@ -34,50 +25,14 @@ class Unreadable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Unit:
-    """What may be compared: one task, settings, seed, training seed, solver family, dataset."""
-
-    key: str
-    label: str
-    """``matching-50``, with whatever distinguishes it from its neighbours in the folder."""
-    base: str
-    """``matching-50`` alone."""
-    task: str
-    n: int
-    seed: int
-    solver: str
-    family: str
-    """What units that differ by nothing but their seeds share: they are repetitions."""
-    settings: Mapping[str, Any] = field(repr=False)
-    train_seed: int = 0
-    """Which repetition of the training, on the same data."""
-
-    @staticmethod
-    def key_of(identity: Identity) -> str:
-        """Return the text that runs of one unit share."""
-        names = ("task", "settings", "seed", "solver", "data_digest", "train_seed")
-        return json.dumps({name: getattr(identity, name) for name in names}, sort_keys=True)
-
-    @property
-    def seed_words(self) -> str:
-        """The data seed, and the training seed where it is not the usual one."""
-        return f"{self.seed}" + (f", train seed {self.train_seed}" if self.train_seed else "")
-
-    @property
-    def order(self) -> tuple[str, int, str, int, int]:
-        """Sort by task, size, variant, seed, training seed."""
-        return self.task, self.n, self.family, self.seed, self.train_seed
-
-
-@dataclass(frozen=True)
 class Run:
     """One run's record, with names for what the report needs of it."""
 
     folder: Path
     unit: Unit
     record: RunRecord = field(repr=False)
-    compared: bool = False
-    """Whether the runs of its task have several predictors, so that names must say which."""
+    name: str = ""
+    """What its method is called in this report: ``spo``, or ``spo · fresh`` beside ``spo · warm``"""
 
     @cached_property
     def run_id(self) -> str:
@@ -96,14 +51,18 @@ class Run:
 
     @property
     def method(self) -> str:
-        """The method's name, such as ``dgl-5``; with its predictor where several are compared."""
-        name = self.identity.method
-        return f"{name}{WITH}{self.predictor}" if self.compared else name
+        """The method's name in this report, such as ``dgl-5``."""
+        return self.name or self.identity.method
 
     @property
     def predictor(self) -> str:
         """What was trained, such as ``mlp:hidden=16``."""
         return self.identity.predictor
+
+    @property
+    def repeat(self) -> int:
+        """Which initial weights and batches: the training seed."""
+        return self.identity.train_seed
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -246,7 +205,7 @@ class Conditions(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparability:
-    """Whether the seconds of a unit's chosen runs may be ranked, with the runs by conditions."""
+    """Whether the seconds of some runs may be ranked, with the runs by conditions."""
 
     comparable: bool
     reason: str
@@ -254,7 +213,7 @@ class Comparability:
     groups: Mapping[Conditions, tuple[Run, ...]]
 
     @classmethod
-    def of(cls, unit: Unit, runs: Iterable[Run]) -> Comparability:
+    def of(cls, label: str, runs: Iterable[Run]) -> Comparability:
         """Group the runs by their conditions."""
         groups: dict[Conditions, tuple[Run, ...]] = {}
         for run in runs:
@@ -266,12 +225,12 @@ class Comparability:
         ]
         described = _describe(groups, differing)
         made = "; ".join(
-            f"{described[conditions]}: {', '.join(run.method for run in runs)}"
+            f"{described[conditions]}: {', '.join(dict.fromkeys(run.method for run in runs))}"
             for conditions, runs in groups.items()
         )
         what = " and ".join(differing)
         reason = (
-            f"the seconds of {unit.label} were measured under different {what} ({made}), so they "
+            f"the seconds of {label} were measured under different {what} ({made}), so they "
             "are not ranked; regrets and solver calls are."
         )
         return cls(False, reason, groups)
@@ -284,103 +243,6 @@ class Comparability:
             made.setdefault(conditions.libraries, []).extend(runs)
         most = max(made.values(), key=len, default=[])
         return frozenset(run.run_id for runs in made.values() if runs is not most for run in runs)
-
-
-def label_units(identities: Iterable[Identity]) -> dict[str, Unit]:
-    """Name every unit by its task and size, and by what else distinguishes it from the others."""
-    first = {Unit.key_of(identity): identity for identity in identities}
-    versions = _data_versions(first.values())
-    bases: dict[str, list[str]] = {}
-    for key, identity in first.items():
-        bases.setdefault(identity.setting, []).append(key)
-    units = {}
-    for base, keys in bases.items():
-        facts = {key: _facts(first[key]) | versions[key] for key in keys}
-        names = {name: None for fact in facts.values() for name in fact}
-        differing = [
-            name for name in names if len({_text(fact.get(name)) for fact in facts.values()}) > 1
-        ]
-        for key in keys:
-            identity = first[key]
-            extra = [
-                _phrase(name, facts[key].get(name))
-                for name in differing
-                if name != "data" or name in facts[key]
-            ]
-            units[key] = Unit(
-                key=key,
-                label=", ".join([base, *extra]),
-                base=base,
-                task=identity.task,
-                n=int(identity.settings.get("n", 0)),
-                seed=identity.seed,
-                solver=identity.solver,
-                family=json.dumps([_repeated(identity), versions[key]], sort_keys=True),
-                settings=identity.settings,
-                train_seed=identity.train_seed,
-            )
-    return units
-
-
-def one_seed_each(units: Sequence[Unit]) -> list[Unit]:
-    """Keep one of the units that differ by their seed alone: the folder's commonest seed."""
-    counts = {seed: sum(unit.seed == seed for unit in units) for seed in {u.seed for u in units}}
-    kept: dict[str, Unit] = {}
-    for unit in units:
-        best = kept.setdefault(unit.family, unit)
-        if (-counts[unit.seed], unit.seed) < (-counts[best.seed], best.seed):
-            kept[unit.family] = unit
-    return [unit for unit in units if kept[unit.family] is unit]
-
-
-def _facts(identity: Identity) -> dict[str, Any]:
-    named = {"n", "name"}  # what the short name says already
-    settings = {name: value for name, value in identity.settings.items() if name not in named}
-    return {
-        "seed": identity.seed,
-        **settings,
-        "solver": identity.solver,
-        "train seed": identity.train_seed,
-    }
-
-
-def _repeated(identity: Identity) -> dict[str, Any]:
-    """Return what runs on different seeds of one setting share."""
-    return {
-        "task": identity.task,
-        "settings": dict(identity.settings),
-        "solver": identity.solver,
-    }
-
-
-def _data_versions(identities: Iterable[Identity]) -> dict[str, dict[str, Any]]:
-    """Return unit key to the content of its data, for settings that have several versions of it.
-
-    Outside the bundled tasks, data are identified by their content, which differs with every
-    seed. That alone makes no setting: seeds stay repetitions of one as long as each of
-    them has one content.
-    """
-    groups: dict[str, list[Identity]] = {}
-    for identity in identities:
-        groups.setdefault(json.dumps(_repeated(identity), sort_keys=True), []).append(identity)
-    found: dict[str, dict[str, Any]] = {}
-    for group in groups.values():
-        contents = {(each.seed, each.data_digest) for each in group}
-        sources = {digest is None for _, digest in contents}
-        several = len(sources) > 1 or len(contents) > len({seed for seed, _ in contents})
-        for each in group:
-            found[Unit.key_of(each)] = {"data": each.data_digest} if several else {}
-    return found
-
-
-def _phrase(name: str, value: Any) -> str:
-    if name == "data":
-        return f"data {str(value)[:6]}" if value else "generated data"
-    return f"{name} {_text(value)}"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _describe(groups: Iterable[Conditions], differing: Iterable[str]) -> dict[Conditions, str]:

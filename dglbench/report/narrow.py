@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from dglbench import options
 from dglbench.errors import ReportError
+from dglbench.plugins import WITH
 from dglbench.report.loading import Report
-from dglbench.report.model import Unit
+from dglbench.report.units import Unit
 from dglbench.task import setting_name
 
 __all__ = ["narrow"]
@@ -34,7 +35,12 @@ def narrow(
         units = _of_seeds(list(units), seeds)
     kept = None
     if methods is not None:
-        kept = _keep(report.methods, _words(methods), lambda name: [name], "method")
+        kept = _keep(
+            report.methods,
+            _words(methods),
+            lambda name: [name, name.partition(WITH)[0]],
+            "method",
+        )
     if tasks is None and seeds is None and methods is None:
         return report
     narrowed = report.only(units=units, methods=kept)
@@ -58,6 +64,10 @@ def _keep(
         what = f"{kind} '{unknown[0]}'" if unknown else f"{kind} named"
         raise ReportError(f"there is no {what} in this report; it has {', '.join(there)}.")
     return [thing for thing in things if {name.lower() for name in names(thing)} & {*wanted}]
+
+
+def _method_names(name: str) -> list[str]:
+    return [name, name.partition(WITH)[0]]
 
 
 def _task_names(unit: Unit) -> list[str]:

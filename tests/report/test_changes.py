@@ -40,7 +40,7 @@ def test_a_change_beyond_chance_is_called_so_with_what_was_not_alike(tmp_path):
 def test_what_is_in_one_folder_only_is_counted(tmp_path):
     before, _ = folders(tmp_path)
     make_run(tmp_path / "after", "qptl", n=10, epochs=4)
-    assert any("only in the second: 1 run." in note
+    assert any("only in the second: 1 cell." in note
                for note in changes(before, load(tmp_path / "after")).notes)  # fmt: skip
 
 

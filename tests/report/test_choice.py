@@ -39,7 +39,7 @@ def test_more_than_ten_methods_are_a_crowd_unless_asked_for(report):
 
 def test_the_best_of_a_family_has_its_lowest_validation_regret(report):
     unit = report.units[0]
-    regrets = {run.method: run.val_regret for run in report.chosen_runs(unit)}
+    regrets = {cell.method: cell.val_regret for cell in report.cells(unit)}
     kept = best_of_each_family(report, [unit])
     assert sorted(map(family, kept)) == sorted({family(method) for method in regrets})
     for method in kept:
@@ -64,7 +64,7 @@ def test_a_large_regret_in_one_setting_does_not_decide_alone(report, monkeypatch
         label: [SimpleNamespace(method=method, val_regret=regret) for method, regret in by.items()]
         for label, by in by_label.items()
     }
-    monkeypatch.setattr(type(report), "chosen_runs", lambda _, unit: told[unit.label])
+    monkeypatch.setattr(type(report), "cells", lambda _, unit: told[unit.label])
     assert best_of_each_family(report, [one, two]) == {"dgl-1"}
 
 

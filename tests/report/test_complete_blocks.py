@@ -12,12 +12,13 @@ from make_logs import Settings, make_folder, make_run
 from dglbench.errors import ReportError
 from dglbench.report import load
 from dglbench.report.page.verdict import verdict
+from dglbench.report.statistics.comparisons import by_setting
 from dglbench.report.statistics.complete_blocks import average_ranks, blocks, geometric_mean
 from dglbench.report.statistics.equivalence import probabilities
-from dglbench.report.statistics.paired import simultaneous
+from dglbench.report.statistics.paired import Pairs, simultaneous
 from dglbench.report.statistics.profiles import Times, anytime_scores, area
 from dglbench.report.statistics.ranking import Ranking, critical_difference, holm, ranking
-from dglbench.report.style.titles import listing, seed_words, title, without_seed
+from dglbench.report.style.titles import listing, title, without_seed
 from dglbench.report.tables import build
 from dglbench.report.tables.summary import summary
 
@@ -30,16 +31,18 @@ def regrets(tmp_path, table, methods=("two-stage", "spo", "qptl", "dgl-1")):
         assert len(row) == len(methods)
     report = load(tmp_path)
 
-    def fixed(run):
+    def fixed(cell):
+        (run,) = cell.runs
         value = table[run.unit.n - 1][methods.index(run.method)]
         summary = run.record.summary
         test = dataclasses.replace(summary.selected.test, relative_regret=value)
         selected = dataclasses.replace(summary.selected, test=test)
         summary = dataclasses.replace(summary, selected=selected)
-        return dataclasses.replace(run, record=dataclasses.replace(run.record, summary=summary))
+        run = dataclasses.replace(run, record=dataclasses.replace(run.record, summary=summary))
+        return dataclasses.replace(cell, runs=(run,))
 
     return dataclasses.replace(
-        report, chosen={key: fixed(run) for key, run in report.chosen.items()}
+        report, chosen={key: fixed(cell) for key, cell in report.chosen.items()}
     )
 
 
@@ -119,7 +122,7 @@ def test_what_is_missing_is_left_out_and_named(tmp_path):
     (tmp_path / next(p.name for p in tmp_path.glob("matching-3*qptl*"))).rename(tmp_path / ".away")
     design = blocks(load(tmp_path))
     assert design.methods == ("spo", "qptl")
-    assert [unit.n for unit in design.units] == [1, 2]
+    assert [each.units[0].n for each in design.settings] == [1, 2]
     assert "DGL-1 is left out: it has a result in 1 of 3 settings." in design.left_out
     assert any("matching-3" in sentence for sentence in design.left_out)
 
@@ -130,7 +133,7 @@ def test_methods_that_are_everywhere_are_not_judged_where_a_slow_one_ran_alone(t
     make_folder(tmp_path, ["qptl"], settings[:2], epochs=2)
     design = blocks(load(tmp_path))
     assert design.methods == ("two-stage", "spo", "dgl-1"), "3 × 4 results against 4 × 2"
-    assert len(design.units) == 4
+    assert len(design.settings) == 4
     assert design.left_out == ("QPTL is left out: it has a result in 2 of 4 settings.",)
 
 
@@ -191,7 +194,7 @@ def test_an_anytime_area_lies_between_the_levels(times, data):
 
 def test_anytime_scores_are_between_best_and_start(report):
     scores, left_out = anytime_scores(report)
-    assert len(scores) == len(report.units)
+    assert len(scores) == 3, "settings, whatever their data seeds"
     assert left_out == ()
     for found in scores.values():
         assert all(-0.05 < score <= 1 + 1e-9 for score in found.values())
@@ -235,22 +238,22 @@ def test_one_pair_alone_is_not_widened_and_many_are():
 
 
 def test_the_pairwise_table_is_stricter_than_a_single_pair(report):
-    from dglbench.report.statistics.paired import Pairs
-
     pairs = Pairs(report)
-    unit = report.units[0]
-    runs = report.chosen_runs(unit)
-    records = [r for r in build("pairwise", report).records() if r["setting"] == unit.label]
+    setting = by_setting(report)[0]
+    records = [r for r in build("pairwise", report).records() if r["setting"] == setting.label]
     assert len(records) == 28
-    by_method = {run.method: run for run in runs}
     for row in records:
-        single = pairs.difference(by_method[row["method"]], by_method[row["other"]])
+        single = pairs.difference(setting.result(row["method"]), setting.result(row["other"]))
         assert row["high"] - row["low"] > 100 * (single.high - single.low)
 
 
 def test_the_summary_counts_ranks_and_leads(tmp_path):
     report = regrets(tmp_path, [[0.3, 0.2, 0.1], [0.3, 0.1, 0.2]])
-    rows = [row for row in build("summary", report).records() if row["measure"] == "test regret"]
+    rows = [
+        row
+        for row in build("summary", report).records()
+        if row["measure"] == "test regret, one run"
+    ]
     assert {row["method"]: row["mean_rank"] for row in rows} == {
         "two-stage": 3.0, "spo": 1.5, "qptl": 1.5,
     }  # fmt: skip
@@ -261,31 +264,30 @@ def test_the_summary_counts_ranks_and_leads(tmp_path):
 
 def test_the_summary_ranks_no_method_where_it_did_not_run(tmp_path):
     report = regrets(tmp_path, [[0.3, 0.2, 0.1], [0.3, 0.1, 0.9], [0.1, 0.3, 0.9]])
-    kept = {k: run for k, run in report.chosen.items() if run.method != "qptl" or run.unit.n == 1}
+    kept = {k: c for k, c in report.chosen.items() if c.method != "qptl" or c.unit.n == 1}
     sheet = build("summary", dataclasses.replace(report, chosen=kept))
-    (rows,) = (rows for name, rows in sheet.blocks() if name == "test regret")
+    (rows,) = (rows for name, rows in sheet.blocks() if name == "test regret, one run")
     found = [(row[1].value, row[2].text, row[2].tone) for row in rows]
     assert found == [("spo", "1.33", "best"), ("two-stage", "1.67", ""), ("qptl", "—", "muted")]
 
 
-def test_seeds_may_share_a_column_of_the_summary(tmp_path):
+def test_a_setting_is_a_column_with_mean_and_spread_over_its_data_seeds(tmp_path):
     make_folder(tmp_path, ["spo", "qptl"], [("matching", 10, s) for s in (1, 2, 3)], epochs=4)
     make_folder(tmp_path, ["spo", "qptl"], [("knapsack", 24, 25)], epochs=4)
     report = load(tmp_path)
-    apart, together = summary(report), summary(report, seeds_apart=False)
-    assert [column.title for column in together.columns[4:]] == ["knapsack-24", "matching-10"]
+    sheet = summary(report)
+    assert [column.title for column in sheet.columns[4:]] == ["knapsack-24", "matching-10"]
     regrets = {"spo": [], "qptl": []}
     for run in report.chosen_runs():
         if run.unit.task == "matching":
             regrets[run.method].append(run.test_regret)
     best = min(regrets, key=lambda method: sum(regrets[method]))
-    for row in together.rows[:2]:
-        assert row[5].value == pytest.approx(np.mean(regrets[row[1].value]))
+    for row in sheet.rows[:2]:
+        values = regrets[row[1].value]
+        assert row[5].value == pytest.approx(np.mean(values))
+        assert row[5].text.endswith(f" ± {100 * np.std(values, ddof=1):.2f}")
         assert (row[5].tone == "best") == (row[1].value == best)
-        assert row[5].text.endswith(".0)"), "the mean rank over the seeds"
-    for one, other in zip(apart.rows, together.rows, strict=True):
-        assert one[:5] == other[:5], "means over all settings, and a setting of one seed"
-    assert "the CSV has every seed" in together.notes[0]
+        assert "±" not in row[4].text, "one run has no spread"
 
 
 def test_the_summarys_leads_are_the_leaderboards(report):
@@ -311,10 +313,11 @@ def test_seeds_have_mean_and_spread(tmp_path):
 def test_memory_and_time_outside_training_are_shown_where_logged(tmp_path):
     make_folder(tmp_path, ["spo", "qptl"], [("matching", 50, 25)], epochs=2)
     report = load(tmp_path)
-    key, run = next(item for item in report.chosen.items() if item[1].method == "spo")
+    key, cell = next(item for item in report.chosen.items() if item[1].method == "spo")
+    (run,) = cell.runs
     summary = dataclasses.replace(run.record.summary, peak_memory_mb=512.4, outside_s=1.5)
-    noted = dataclasses.replace(run.record, summary=summary)
-    chosen = {**report.chosen, key: dataclasses.replace(run, record=noted)}
+    run = dataclasses.replace(run, record=dataclasses.replace(run.record, summary=summary))
+    chosen = {**report.chosen, key: dataclasses.replace(cell, runs=(run,))}
     spo, qptl = build("resources", dataclasses.replace(report, chosen=chosen)).records()
     assert (spo["peak_memory_mb"], spo["outside_s"]) == (512.4, 1.5)
     assert qptl["peak_memory_mb"] is None
@@ -339,17 +342,6 @@ def test_a_title_without_its_seed(report):
     }  # fmt: skip
 
 
-def test_training_seeds_are_told_apart_like_data_seeds(report):
-    unit = next(unit for unit in report.units if unit.label.startswith("matching-10"))
-    label = f"{unit.label}, train seed 1"
-    other = dataclasses.replace(unit, label=label, train_seed=1)
-    assert without_seed(other) == "matching-10"
-    assert seed_words(other, [unit, other]) == "training 1"
-    assert seed_words(unit, [unit]) == str(unit.seed)
-    third = dataclasses.replace(other, seed=99)
-    assert seed_words(other, [unit, other, third]) == f"{unit.seed}, training 1"
-
-
 def test_nothing_to_compare_is_said_not_raised(tmp_path):
     make_run(tmp_path, "spo", epochs=2)
     report = load(tmp_path)
@@ -370,11 +362,15 @@ def test_with_many_methods_each_is_compared_with_the_best(tmp_path):
 
 def test_there_is_one_mean_rank_wherever_it_is_shown(tmp_path):
     report = regrets(tmp_path, [[0.3, 0.2, 0.1], [0.3, 0.1, 0.9], [0.1, 0.3, 0.9]])
-    kept = {k: run for k, run in report.chosen.items() if run.method != "qptl" or run.unit.n == 1}
+    kept = {k: c for k, c in report.chosen.items() if c.method != "qptl" or c.unit.n == 1}
     report = dataclasses.replace(report, chosen=kept)
     found = ranking(report)
-    (rows,) = (rows for name, rows in build("summary", report).blocks() if name == "test regret")
+    (rows,) = (
+        rows for name, rows in build("summary", report).blocks() if name == "test regret, one run"
+    )
     shown = {row[1].value: row[2].value for row in rows if row[2].value is not None}
     assert shown == dict(zip(found.methods, found.mean_ranks, strict=True))
     best = min(shown.values())
-    assert f"lowest mean rank by test regret, {best:.2f} of 2" in verdict(report, found, {})
+    assert f"lowest mean rank by test regret of one run, {best:.2f} of 2" in verdict(
+        report, found, []
+    )

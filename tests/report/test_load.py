@@ -13,9 +13,9 @@ from record_files import change_record, flip_bit, replace_table
 
 from dglbench.errors import ReportError
 from dglbench.report import load
-from dglbench.report.model import one_seed_each
 from dglbench.report.statistics.curves import curves, time_to
 from dglbench.report.tables import build
+from dglbench.report.units import one_seed_each
 from dglbench.runs.record import FORMAT_VERSION
 
 
@@ -40,7 +40,7 @@ def test_every_run_is_found_and_every_method_has_its_choice(report):
         "matching-50, seed 25",
     ]
     order = ["two-stage", "spo", "qptl", "dgl-none", "dgl-20", "dgl-5", "dgl-1", "dgl-auto"]
-    assert [run.method for run in report.chosen_runs(report.units[0])] == order
+    assert [cell.method for cell in report.cells(report.units[0])] == order
     assert report.unreadable == []
 
 

@@ -6,7 +6,7 @@ from make_logs import make_folder, make_run
 
 from dglbench.report import load
 from dglbench.report.figures import time_vs_regret
-from dglbench.report.statistics.seeds import families, shared_seeds
+from dglbench.report.statistics.comparisons import compare, families
 from dglbench.report.style.curve_marks import HELD, WARM, panel_marks
 from dglbench.report.style.curve_panels import _axis, _ticks
 from dglbench.report.style.layout import FREE
@@ -75,7 +75,7 @@ def test_seeds_that_few_methods_have_are_left_out_instead(tmp_path):
     for seed in (10, 95):
         make_run(tmp_path, "spo", seed=seed, epochs=3)
     report = load(tmp_path)
-    shared = shared_seeds(report, report.units)
+    shared = compare(report, report.units)
     assert [unit.seed for unit in shared.units] == [25]
     assert shared.methods == ("spo", "qptl", "dgl-5", "dgl-1")
     assert shared.left_out == "left out of matching-50: seed 10 and seed 95"

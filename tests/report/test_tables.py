@@ -17,6 +17,7 @@ from dglbench.cli import main
 from dglbench.errors import ReportError
 from dglbench.report import Report, load
 from dglbench.report.commands import reproduce, retime
+from dglbench.report.statistics.comparisons import by_setting, compare
 from dglbench.report.statistics.curves import curves, time_to
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.standings import standings
@@ -56,9 +57,10 @@ def cells(report: Report, name: str, **match: str) -> dict[str, str]:
 
 def test_leaderboard_has_a_row_for_every_method_lowest_regret_first(report):
     records = build("leaderboard", report).records()
-    assert len(records) == len(report.chosen)
-    for unit in report.units:
-        mine = [record for record in records if record["setting"] == unit.label]
+    settings = by_setting(report)
+    assert len(records) == sum(len(setting.results) for setting in settings)
+    for setting in settings:
+        mine = [record for record in records if record["setting"] == setting.label]
         assert {record["method"] for record in mine} == set(METHODS)
         regrets = [record["test_regret"] for record in mine]
         assert regrets == sorted(regrets)
@@ -67,7 +69,7 @@ def test_leaderboard_has_a_row_for_every_method_lowest_regret_first(report):
 
 def test_leaderboard_says_what_the_status_and_the_curves_say(report):
     unit = report.units[0]
-    run, base = report.chosen[unit.key, "dgl-1"], report.chosen[unit.key, "qptl"]
+    run, base = (report.chosen[unit.key, method].first for method in ("dgl-1", "qptl"))
     (record,) = (
         record
         for record in build("leaderboard", report).records()
@@ -92,7 +94,7 @@ def test_leaderboard_says_what_the_status_and_the_curves_say(report):
 
 def test_a_baseline_has_no_speed_up_over_itself_and_is_exactly_as_fast(report):
     unit = report.units[0]
-    spo = report.chosen[unit.key, "spo"]
+    spo = compare(report, [unit]).result("spo")
     assert Reach(report).speedup(spo, spo).times == 1.0
     assert cells(report, "leaderboard", setting=unit.label, method="spo")["speedup_spo"] == "—"
 
@@ -120,8 +122,8 @@ def test_better_means_that_the_interval_excludes_zero(tmp_path):
     for method, values in relative.items():
         set_decisions(make_run(tmp_path, method), values)
     report = load(tmp_path)
-    unit = report.units[0]
-    spo, one, five = (report.chosen[unit.key, name] for name in ("spo", "dgl-1", "dgl-5"))
+    (setting,) = by_setting(report)
+    spo, one, five = (setting.result(name) for name in ("spo", "dgl-1", "dgl-5"))
     pairs = Pairs(report)
     difference = pairs.difference(spo, five)
     assert difference.mean == pytest.approx(float(np.mean(relative["spo"] - base)))
@@ -130,14 +132,16 @@ def test_better_means_that_the_interval_excludes_zero(tmp_path):
     assert difference.verdict == "higher"
     assert pairs.difference(five, spo).verdict == "lower"
     assert pairs.difference(one, five).verdict == "open"
-    assert pairs.difference(spo, five) == Pairs(load(tmp_path)).difference(spo, five)
+    again = Pairs(load(tmp_path))
+    assert pairs.difference(spo, five) == again.difference(spo, five)
+    assert difference.over == "these data only"
 
 
 def test_runs_judged_on_other_instances_are_not_paired(tmp_path):
     set_decisions(make_run(tmp_path, "spo"), np.full(200, 0.1))
     set_decisions(make_run(tmp_path, "dgl-1"), np.full(150, 0.1))
     report = load(tmp_path)
-    spo, dgl = report.chosen_runs()
+    spo, dgl = by_setting(report)[0].results
     assert Pairs(report).difference(spo, dgl) is None
     sheet = build("pairwise", report)
     assert not sheet.rows
@@ -160,7 +164,8 @@ def test_the_leaderboard_marks_what_cannot_be_told_from_the_best(tmp_path):
         noise = np.random.default_rng(2).normal(0, 0.01, 200) if method == "spo" else 0
         set_decisions(make_run(tmp_path, method), values + shift + noise)
     report = load(tmp_path)
-    found = {each.run.method: each for each in standings(report)["matching-50"]}
+    (board,) = standings(report)
+    found = {each.result.method: each for each in board.standings}
     assert found["dgl-1"].is_best
     assert found["spo"].ties_best
     assert not found["two-stage"].ties_best
@@ -376,7 +381,7 @@ def test_the_retime_command_makes_the_same_runs_elsewhere(tmp_path):
     out, spo = real_run(tmp_path, "spo", lr=0.5)
     _, dgl = real_run(tmp_path, "dgl-1", tau=0.7)
     report = load(out)
-    command = retime(report, report.units[0]).replace("dglbench", f"{sys.executable} -m dglbench")
+    command = retime(report, report.units[:1]).replace("dglbench", f"{sys.executable} -m dglbench")
     subprocess.run(["sh", "-c", command], check=True, capture_output=True)
     assert {run.run_id for run in load(tmp_path / "results-timed").runs} == {spo, dgl}
 

@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol
 from dglbench import options
 from dglbench.errors import OptionError, ReportError
 from dglbench.report.claims.evidence import Evidence, Finding
-from dglbench.report.claims.regret_checks import Improves, Lowest, NotWorse
+from dglbench.report.claims.regret_checks import Improves, Lowest, NotWorse, SmallSpread
 from dglbench.report.claims.speed_checks import Cost, EpochRatio, LeadInPays, Sooner
 from dglbench.report.claims.trend_checks import SeedsAgree, Widens
 
@@ -53,6 +53,7 @@ KINDS: dict[str, type[Any]] = {
     "lead-in-pays": LeadInPays,
     "improves": Improves,
     "not-worse": NotWorse,
+    "small-spread": SmallSpread,
     "widens": Widens,
     "seeds-agree": SeedsAgree,
 }
@@ -130,15 +131,10 @@ def read_claims(file: Path | None = None) -> list[Claim]:
 
 
 def judge(evidence: Evidence, claims: Iterable[Claim]) -> list[Judged]:
-    """Check every claim; those that compare other claims' findings come last."""
+    """Check every claim."""
     listed = list(claims)
-    for claim in listed:
-        if not isinstance(claim.check, SeedsAgree):
-            evidence.found[claim.id] = claim.check.findings(evidence)
-    found = {
-        claim.id: evidence.found.get(claim.id) or claim.check.findings(evidence) for claim in listed
-    }
-    return [_judge(claim, found[claim.id]) for claim in listed]
+    evidence.checks = {claim.id: claim.check for claim in listed}
+    return [_judge(claim, claim.check.findings(evidence)) for claim in listed]
 
 
 def _judge(claim: Claim, findings: list[Finding]) -> Judged:

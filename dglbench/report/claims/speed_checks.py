@@ -13,15 +13,15 @@ from dglbench.report.claims.evidence import (
     Finding,
     Outcome,
     SettingCheck,
-    matching_runs,
+    matching,
     most,
     name,
     names,
     sizes_words,
+    standing_for,
 )
-from dglbench.report.loading import Unit
+from dglbench.report.statistics.comparisons import Comparison
 from dglbench.report.statistics.time_to_regret import NEAR, Speedup
-from dglbench.report.style.titles import title
 from dglbench.words import percent, ratio, seconds
 
 __all__ = ["Cost", "EpochRatio", "LeadInPays", "Sooner"]
@@ -48,32 +48,32 @@ class Sooner(SettingCheck):
             f"never has it counts against.{sizes_words(self.sizes)}"
         )
 
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        baseline = evidence.run(unit, self.against)
+    def _of(self, evidence: Evidence, setting: Comparison) -> Finding:
+        baseline = standing_for(setting, self.against)
         if baseline is None:
-            return evidence.missing(unit, self.against)
-        runs = matching_runs(evidence, unit, self.methods)
+            return evidence.missing(setting, self.against)
+        runs = matching(setting, self.methods)
         if not runs:
-            return evidence.missing(unit, self.methods[0])
+            return evidence.missing(setting, self.methods[0])
         found = {run.method: evidence.reach.speedup(run, baseline) for run in runs}
         words = ", ".join(f"{name(each)} {_speedup(found[each])}" for each in found)
         numbers = {each: speedup.times for each, speedup in found.items()}
         if any(speedup.why == "start" for speedup in found.values()):
             why = f"{name(self.against)} ended no better than the warm start"
-            return Finding(title(unit), "open", why, numbers)
+            return Finding(setting.title, "open", why, numbers)
         if any(speedup.why == "clock" for speedup in found.values()):
-            reason = evidence.report.comparability(unit).reason
-            return Finding(title(unit), "open", f"times cannot be compared: {reason}", numbers)
+            reason = evidence.comparable(setting).reason
+            return Finding(setting.title, "open", f"times cannot be compared: {reason}", numbers)
         sooner = [(speedup.times or 0.0) > self.min_speedup for speedup in found.values()]
         outcome: Outcome = "holds" if most(sooner) else "fails"
-        own = evidence.reach.time_to(baseline, baseline.test_regret)
+        own = evidence.reach.time_to(baseline, baseline.by_seed().tolist())
         took = f" (reached in {seconds(own)})" if own is not None else ""
         enough = "sooner" if self.min_speedup == 1 else f"{self.min_speedup:g} times sooner"
         text = (
             f"{sum(sooner)} of {len(sooner)} had {name(self.against)}'s "
-            f"{percent(baseline.test_regret)}{took} {enough}, needs {len(sooner) // 2 + 1}: {words}"
+            f"{percent(baseline.regret())}{took} {enough}, needs {len(sooner) // 2 + 1}: {words}"
         )
-        return Finding(title(unit), outcome, text, numbers)
+        return Finding(setting.title, outcome, text, numbers)
 
 
 @dataclass(frozen=True)
@@ -99,30 +99,30 @@ class Cost(SettingCheck):
             f"regret.{sizes_words(self.sizes)}"
         )
 
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        run = evidence.run(unit, self.method)
+    def _of(self, evidence: Evidence, setting: Comparison) -> Finding:
+        run = standing_for(setting, self.method)
         if run is None:
-            return evidence.missing(unit, self.method)
-        rivals = matching_runs(evidence, unit, self.methods)
+            return evidence.missing(setting, self.method)
+        rivals = matching(setting, self.methods)
         if not rivals:
-            return evidence.missing(unit, self.methods[0])
-        rival = min(rivals, key=lambda other: other.test_regret)
+            return evidence.missing(setting, self.methods[0])
+        rival = min(rivals, key=lambda other: other.regret())
         if rival.conditions != run.conditions:
-            reason = evidence.report.comparability(unit).reason
-            return Finding(title(unit), "open", f"times cannot be compared: {reason}")
-        level = evidence.reach.time_to(rival, (1 + NEAR) * rival.test_regret)
+            reason = evidence.comparable(setting).reason
+            return Finding(setting.title, "open", f"times cannot be compared: {reason}")
+        level = evidence.reach.time_to(rival, ((1 + NEAR) * rival.by_seed()).tolist())
         own = evidence.reach.selected(run)[0]
         if not level:
-            return Finding(title(unit), "open", f"{name(rival.method)} never levelled off")
+            return Finding(setting.title, "open", f"{name(rival.method)} never levelled off")
         words = (
-            f"{name(self.method)} {seconds(own)} to {percent(run.test_regret)}, "
+            f"{name(self.method)} {seconds(own)} to {percent(run.regret())}, "
             f"{name(rival.method)} {seconds(level)} to within 5 % of its "
-            f"{percent(rival.test_regret)}: {ratio(own / level)}, needs {self.min_ratio:.0f}×"
+            f"{percent(rival.regret())}: {ratio(own / level)}, needs {self.min_ratio:.0f}×"
         )
         outcome: Outcome = "holds" if own / level >= self.min_ratio else "fails"
-        if run.test_regret >= rival.test_regret:
+        if run.regret() >= rival.regret():
             outcome, words = "open", f"{words}, but there is no edge to pay for"
-        return Finding(title(unit), outcome, words, {"ratio": own / level})
+        return Finding(setting.title, outcome, words, {"ratio": own / level})
 
 
 @dataclass(frozen=True)
@@ -143,28 +143,28 @@ class LeadInPays(SettingCheck):
             f"{other}'s, by the 95 % interval of the difference on the same test instances."
         )
 
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        base = evidence.run(unit, self.against)
+    def _of(self, evidence: Evidence, setting: Comparison) -> Finding:
+        base = standing_for(setting, self.against)
         if base is None:
-            return evidence.missing(unit, self.against)
-        runs = matching_runs(evidence, unit, self.methods)
+            return evidence.missing(setting, self.against)
+        runs = matching(setting, self.methods)
         if not runs:
-            return evidence.missing(unit, self.methods[0])
+            return evidence.missing(setting, self.methods[0])
         # The one that validation takes, as a user would: of many lead-ins one may be lucky.
         run = min(runs, key=lambda led: led.val_regret)
         speedup = evidence.reach.speedup(run, base)
         difference = evidence.pairs.difference(run, base)
         taken = f" (taken of {len(runs)} by validation)" if len(runs) > 1 else ""
         text = (
-            f"{name(self.against)} {percent(base.test_regret)}; {name(run.method)}{taken} "
-            f"{percent(run.test_regret)}, {_speedup(speedup)}"
+            f"{name(self.against)} {percent(base.regret())}; {name(run.method)}{taken} "
+            f"{percent(run.regret())}, {_speedup(speedup)}"
         )
-        numbers = {self.against: base.test_regret, run.method: run.test_regret}
+        numbers = {self.against: base.regret(), run.method: run.regret()}
         outcome: Outcome = "open"
         if difference is not None and speedup.why not in ("clock", "start"):
             sooner = speedup.times is not None and speedup.times > 1
             outcome = "holds" if sooner and difference.verdict != "higher" else "fails"
-        return Finding(title(unit), outcome, text, numbers)
+        return Finding(setting.title, outcome, text, numbers)
 
 
 @dataclass(frozen=True)
@@ -183,22 +183,22 @@ class EpochRatio(SettingCheck):
             f"{name(self.against)}."
         )
 
-    def _of(self, evidence: Evidence, unit: Unit) -> Finding:
-        run, other = evidence.run(unit, self.method), evidence.run(unit, self.against)
+    def _of(self, evidence: Evidence, setting: Comparison) -> Finding:
+        run, other = standing_for(setting, self.method), standing_for(setting, self.against)
         if run is None or other is None:
-            return evidence.missing(unit, self.method if run is None else self.against)
+            return evidence.missing(setting, self.method if run is None else self.against)
         if run.conditions != other.conditions:
-            reason = evidence.report.comparability(unit).reason
-            return Finding(title(unit), "open", f"times cannot be compared: {reason}")
+            reason = evidence.comparable(setting).reason
+            return Finding(setting.title, "open", f"times cannot be compared: {reason}")
         own, base = evidence.reach.epoch_s(run), evidence.reach.epoch_s(other)
         if not own or not base:
-            return Finding(title(unit), "open", "no epoch was timed")
+            return Finding(setting.title, "open", "no epoch was timed")
         words = (
             f"{name(self.method)} {seconds(own)} an epoch, {name(self.against)} "
             f"{seconds(base)}: {own / base:.2f}×, allowed {self.max_ratio:g}×"
         )
         outcome: Outcome = "holds" if own / base <= self.max_ratio else "fails"
-        return Finding(title(unit), outcome, words, {"ratio": own / base})
+        return Finding(setting.title, outcome, words, {"ratio": own / base})
 
 
 def _speedup(speedup: Speedup) -> str:

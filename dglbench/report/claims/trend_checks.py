@@ -10,19 +10,22 @@ from typing import Annotated, Literal
 from typing_extensions import Doc
 
 from dglbench.errors import ReportError
+from dglbench.report.cells import Result
 from dglbench.report.claims.evidence import (
     Evidence,
     Finding,
     Outcome,
-    matching_runs,
+    SettingCheck,
+    matching,
     most,
     name,
     names,
+    standing_for,
 )
-from dglbench.report.loading import Run, Unit
-from dglbench.report.statistics.seeds import grouped
+from dglbench.report.loading import Unit
+from dglbench.report.statistics.comparisons import Comparison, compare, grouped
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import title, without_seed
+from dglbench.report.style.titles import without_seed
 from dglbench.words import ratio
 
 __all__ = ["SeedsAgree", "Widens"]
@@ -54,22 +57,20 @@ class Widens:
     def findings(self, evidence: Evidence) -> list[Finding]:
         """Look at every two neighbouring sizes of a task, all else equal."""
         return [
-            finding
+            self._of(evidence, baseline, small, big)
             for baseline in self.against
-            for small, big in _neighbours(evidence.report.units)
-            if (finding := self._of(evidence, baseline, small, big)) is not None
+            for small, big in _neighbours(evidence.settings)
         ]
 
-    def _of(self, evidence: Evidence, baseline: str, small: Unit, big: Unit) -> Finding | None:
-        against = style(baseline).label
-        where = f"{without_seed(small)} → {big.n}, seed {big.seed_words}, against {against}"
+    def _of(self, evidence: Evidence, baseline: str, small: Comparison, big: Comparison) -> Finding:
+        where = f"{small.title} → {big.units[0].n}, against {style(baseline).label}"
         leads = []
-        for unit in (small, big):
-            base = evidence.run(unit, baseline)
+        for setting in (small, big):
+            base = standing_for(setting, baseline)
             if base is None:
-                missing = evidence.missing(unit, baseline)
-                return Finding(where, missing.outcome, f"{title(unit)}: {missing.text}")
-            lead = self._leads(evidence, unit, base)
+                missing = evidence.missing(setting, baseline)
+                return Finding(where, missing.outcome, f"{setting.title}: {missing.text}")
+            lead = self._leads(evidence, setting, base)
             if isinstance(lead, str):
                 return Finding(where, "open", lead)
             leads.append(lead)
@@ -86,22 +87,24 @@ class Widens:
         numbers = {each: [lead[each] for lead in leads] for each in shared}
         return Finding(where, outcome, f"{words}; {tally}", numbers)
 
-    def _leads(self, evidence: Evidence, unit: Unit, base: Run) -> dict[str, float] | str:
+    def _leads(
+        self, evidence: Evidence, setting: Comparison, base: Result
+    ) -> dict[str, float] | str:
         """Return each method's lead, or the reason why there is none to speak of."""
         leads: dict[str, float] = {}
-        for run in matching_runs(evidence, unit, self.methods):
-            if run.conditions != base.conditions:
-                return f"times cannot be compared: {evidence.report.comparability(unit).reason}"
+        for result in matching(setting, self.methods):
+            if result.conditions != base.conditions:
+                return f"times cannot be compared: {evidence.comparable(setting).reason}"
             if self.measure == "epoch":
-                own, other = evidence.reach.epoch_s(run), evidence.reach.epoch_s(base)
+                own, other = evidence.reach.epoch_s(result), evidence.reach.epoch_s(base)
                 if own and other:
-                    leads[run.method] = other / own
+                    leads[result.method] = other / own
                 continue
-            speedup = evidence.reach.speedup(run, base)
+            speedup = evidence.reach.speedup(result, base)
             if speedup.why == "start":
                 ended = style(base.method).label
-                return f"{title(unit)}: {ended} ended no better than the warm start"
-            leads[run.method] = speedup.times or 0.0
+                return f"{setting.title}: {ended} ended no better than the warm start"
+            leads[result.method] = speedup.times or 0.0
         return leads
 
 
@@ -115,7 +118,8 @@ class SeedsAgree:
     def rule(self) -> str:
         """What must be true in a setting."""
         return (
-            f"what {', '.join(self.claims)} find in a setting is the same for all its data seeds."
+            f"what {', '.join(self.claims)} find is the same for all data seeds of the setting, "
+            "each looked at by itself."
         )
 
     def findings(self, evidence: Evidence) -> list[Finding]:
@@ -123,19 +127,27 @@ class SeedsAgree:
         several = [units for units in grouped(evidence.report.units) if len(units) > 1]
         found = []
         for claim in self.claims:
-            if claim not in evidence.found:
-                known = ", ".join(evidence.found)
-                raise ReportError(f"a claim compares the findings of {claim!r}; there are {known}.")
-            outcomes = {item.setting: item.outcome for item in evidence.found[claim]}
-            found += [_agreement(claim, units, outcomes) for units in several]
+            check = evidence.checks.get(claim)
+            if not isinstance(check, SettingCheck):
+                able = [
+                    id for id, each in evidence.checks.items() if isinstance(each, SettingCheck)
+                ]
+                raise ReportError(
+                    f"a claim compares the findings of {claim!r} for single data seeds; there are "
+                    f"{', '.join(able)}."
+                )
+            for units in several:
+                seeds = [compare(evidence.report, [unit]) for unit in units]
+                found.append(_agreement(claim, units, [check.of(evidence, [s]) for s in seeds]))
         return found
 
 
-def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) -> Finding:
+def _agreement(claim: str, units: Sequence[Unit], found: Sequence[Sequence[Finding]]) -> Finding:
     where = f"{without_seed(units[0])}, {claim}"
     seen: dict[str, list[str]] = {}
-    for unit in units:
-        seen.setdefault(outcomes.get(title(unit), "absent"), []).append(unit.seed_words)
+    for unit, findings in zip(units, found, strict=True):
+        outcome = findings[0].outcome if findings else "absent"
+        seen.setdefault(outcome, []).append(f"{unit.seed}")
     words = "; ".join(f"{outcome} with seed {', '.join(seeds)}" for outcome, seeds in seen.items())
     numbers = dict(seen)
     decided = {"holds", "fails"} & set(seen)
@@ -148,17 +160,15 @@ def _agreement(claim: str, units: Sequence[Unit], outcomes: dict[str, Outcome]) 
     return Finding(where, "holds", f"{words}, all {len(units)} seeds alike", numbers)
 
 
-def _neighbours(units: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
-    """Yield pairs of units that differ by their size alone, next to each other in size."""
-    ladders: dict[str, list[Unit]] = {}
-    for unit in units:
-        settings = sorted(
-            (name, repr(value)) for name, value in unit.settings.items() if name != "n"
-        )
-        key = repr((unit.task, settings, unit.seed, unit.train_seed, unit.solver))
-        ladders.setdefault(key, []).append(unit)
+def _neighbours(settings: Sequence[Comparison]) -> Iterator[tuple[Comparison, Comparison]]:
+    """Yield pairs of settings that differ by their size alone, next to each other in size."""
+    ladders: dict[str, list[Comparison]] = {}
+    for setting in settings:
+        unit = setting.units[0]
+        others = sorted((name, repr(value)) for name, value in unit.settings.items() if name != "n")
+        ladders.setdefault(repr((unit.task, others, unit.solver)), []).append(setting)
     for ladder in ladders.values():
-        yield from pairwise(sorted(ladder, key=lambda unit: unit.n))
+        yield from pairwise(sorted(ladder, key=lambda setting: setting.units[0].n))
 
 
 def _lead(value: float) -> str:

@@ -8,6 +8,7 @@ the logs call the pooled regret.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import plotnine as p9
@@ -25,7 +26,7 @@ _PANEL_IN = 2.6
 
 
 def data(report: Report) -> pl.DataFrame:
-    """Return the pooled test regret of every chosen run of tasks run at several degrees."""
+    """Return the pooled test regret of every method and data seed, of tasks of several degrees."""
     panels = _panels(report)
     rows = [
         {
@@ -33,14 +34,15 @@ def data(report: Report) -> pl.DataFrame:
             "degree": int(unit.settings["degree"]),
             "seed": unit.seed,
             "setting": unit.label,
-            "method": run.method,
-            "run_id": run.run_id,
-            "pooled_regret": run.record.selected.test.pooled_regret,
+            "method": cell.method,
+            "pooled_regret": cell.expected(
+                run.record.selected.test.pooled_regret if run.record.selected else math.nan
+                for run in cell.runs
+            ),
         }
         for unit in report.units
         if unit.key in panels
-        for run in report.chosen_runs(unit)
-        if run.record.selected
+        for cell in report.cells(unit)
     ]
     return pl.DataFrame(rows)
 
@@ -73,7 +75,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
 
 def _panels(report: Report) -> dict[str, str]:
     """Return unit key to panel title: what units share that differ by degree and seed alone."""
-    units = [u for u in report.units if "degree" in u.settings and report.chosen_runs(u)]
+    units = [u for u in report.units if "degree" in u.settings and report.cells(u)]
     titles = {unit.key: _title(unit, units) for unit in units}
     degrees: dict[str, set[int]] = {}
     for unit in units:
@@ -106,7 +108,7 @@ FIGURE = Figure(
     name="by-degree",
     title="What training for decisions gains, by the degree of the data",
     caption=(
-        "Test regret of the run that validation chose, pooled over instances (Elmachtoub and "
+        "Test regret of one run (the mean over repeats), pooled over instances (Elmachtoub and "
         "Grigas's normalised SPO loss), by the degree of the polynomial that makes the labels from "
         "the features. A point is a data seed; boxes show the median and the middle half."
     ),

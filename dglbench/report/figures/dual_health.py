@@ -8,7 +8,6 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.report.loading import Report
-from dglbench.report.model import one_seed_each
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import (
     COLUMN_IN,
@@ -24,6 +23,7 @@ from dglbench.report.style.theme import (
     wrap,
 )
 from dglbench.report.style.titles import plural, title
+from dglbench.report.units import one_seed_each
 
 __all__ = ["FIGURE", "data"]
 

@@ -13,6 +13,7 @@ import plotnine as p9
 import polars as pl
 
 from dglbench.errors import ReportError
+from dglbench.report.cells import choose
 from dglbench.report.loading import Report, Run
 from dglbench.report.style.layout import FREE, PAGE_IN, TEXT_IN, Layout
 from dglbench.report.style.palette import family
@@ -31,30 +32,28 @@ _PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 2.0, 1.3
 
 
 def data(report: Report) -> pl.DataFrame:
-    """Return the test regret of the best run by validation of every form and refresh."""
-    best: dict[tuple[str, str, str], Run] = {}
+    """Return the test regret of every form and refresh: the best configuration by validation."""
+    runs: dict[str, list[Run]] = {}
     for run in report.current:
         form = _form(run)
-        if form is not None and run.record.selected:
-            key = (run.unit.key, form, run.method)
-            if key not in best or run.val_regret < best[key].val_regret:
-                best[key] = run
-    if len({form for _, form, _ in best}) < 2:
+        if form is not None:
+            runs.setdefault(form, []).append(run)
+    if len(runs) < 2:
         raise ReportError(
             "forms needs finished runs of two forms of the dual-guided loss; `dglbench sweep "
             f"--methods dgl-5,rdgl-5 --out {report.folder}` makes some."
         )
     rows = [
         {
-            "panel": without_seed(run.unit),
-            "seed": run.unit.seed,
+            "panel": without_seed(cell.unit),
+            "seed": cell.unit.seed,
             "form": form,
             "refresh": method.partition("-")[2],
             "method": method,
-            "run_id": run.run_id,
-            "test_regret": run.test_regret,
+            "test_regret": cell.regret(),
         }
-        for (_, form, method), run in best.items()
+        for form, found in runs.items()
+        for (_, method), cell in choose(found).items()
     ]
     return pl.DataFrame(rows)
 

@@ -16,7 +16,7 @@ from dglbench.report.loading import Report, Unit
 from dglbench.report.statistics.curves import curves, with_reference
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.style.curve_panels import draw_curves
+from dglbench.report.style.curve_panels import draw_curves, final_words
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import Figure, clock_note, plain
 
@@ -43,10 +43,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         x_title="training time, seconds",
         x_labels=plain,
         titles=titles,
-        intervals={run.run_id: pairs.interval(run) for run in report.chosen_runs()},
+        intervals=pairs.of_single_runs(report.cells()),
         columns=min(seeds, 4),
         notes=(
-            "final: level with its 95 % interval over test instances",
+            final_words(report.chosen_runs()),
             *([BEST_ONLY] if is_crowded(report, layout) else []),
             *([note] if note else []),
         ),
@@ -55,7 +55,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
 
 
 def _units(report: Report) -> list[Unit]:
-    counts = _families([unit for unit in report.units if report.chosen_runs(unit)])
+    counts = _families([unit for unit in report.units if report.cells(unit)])
     units = [unit for unit in report.units if counts[unit.family] > 1]
     if not units:
         raise ReportError(
@@ -75,8 +75,8 @@ FIGURE = Figure(
     title="The same comparison for each data seed",
     caption=(
         "Test relative regret against training time as in time-vs-regret, one panel per data "
-        "seed. A seed is a different dataset: here none is averaged away. Of more than ten "
-        "methods only the best of each family is drawn in a setting."
+        "seed; over repeats their mean, with a band. A seed is a different dataset: here none is "
+        "averaged away. Of more than ten methods only the best of each family is drawn."
     ),
     draw=draw,
     data=data,

@@ -31,7 +31,7 @@ __all__ = ["FIGURE", "data"]
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return the steps of every method's profile: factor, and share of settings within it."""
     times = times_to_target(report)
-    if len(times.units) < 2 or len(times.methods) < 2:
+    if len(times.settings) < 2 or len(times.methods) < 2:
         raise ReportError(
             "profile needs two methods in at least two settings, each timed under equal "
             f"conditions; `dglbench sweep --out {report.folder}` runs the paper's."
@@ -68,7 +68,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     methods = frame["method"].unique().to_list()
     notes = [BEST_ONLY] if is_crowded(report, layout) else []
     drawn = [method for method in report.methods if method in methods]
-    notes = lines([*notes, *not_everywhere(report, times_to_target(report), drawn)], width)
+    notes = lines([*notes, *not_everywhere(times_to_target(report), drawn)], width)
     high = float(table["factor"].max())
     steps = (1, 2, 5) if high <= 100 else (1,)
     ticks = [s * 10.0**power for power in range(10) for s in steps if s * 10.0**power <= high]

@@ -243,7 +243,7 @@ def _but_size(unit: Unit) -> str:
 
 def _target(report: Report, unit: Unit) -> float | None:
     start = reference_regret(report, unit)
-    best = min(run.test_regret for run in report.chosen_runs(unit))
+    best = min(cell.regret() for cell in report.cells(unit))
     return None if start is None or start <= best else (start + best) / 2
 
 
@@ -253,7 +253,7 @@ FIGURE = Figure(
     caption=(
         "Mean seconds per epoch and training instance, and (where all sizes trained on as many "
         "instances) training seconds until the test regret is half-way from the warm start's to "
-        "the best method's, against instance size. A point is a run (one per data seed), lines "
+        "the best method's, against instance size. A point is a run, lines "
         "join medians; a method without a point never got there. A ringed run was stopped by its "
         "time limit: it shows the epochs it finished, or all its time if it finished none."
     ),

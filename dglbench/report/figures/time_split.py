@@ -10,7 +10,6 @@ import polars as pl
 
 from dglbench.clock import PHASES
 from dglbench.report.loading import Report
-from dglbench.report.model import one_seed_each
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.palette import PHASE_COLOURS, method_order, style
@@ -26,6 +25,7 @@ from dglbench.report.style.theme import (
     to_table,
     wrap,
 )
+from dglbench.report.units import one_seed_each
 
 __all__ = ["FIGURE", "data"]
 
@@ -33,11 +33,12 @@ __all__ = ["FIGURE", "data"]
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return seconds per epoch and share of the epoch for each phase, set-up left out.
 
-    Means, not medians: a refresh every U epochs must show up with its 1/U.
+    Over all epochs of all repeats. Means, not medians: a refresh every U epochs must show up
+    with its 1/U.
     """
     units = one_seed_each(report.units)
     runs = drawn_runs(report, [units], best_only=is_crowded(report, layout))
-    names = ["run_id", "setting", "method"]
+    names = ["setting", "method"]
     means = (
         report.table("timing", runs)
         .filter(pl.col("epoch") > 0)
@@ -47,7 +48,7 @@ def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     long = means.unpivot(
         index=names, on=list(PHASES), variable_name="phase", value_name="seconds_per_epoch"
     )
-    whole = pl.col("seconds_per_epoch").sum().over("run_id")
+    whole = pl.col("seconds_per_epoch").sum().over("setting", "method")
     return long.with_columns(share=pl.col("seconds_per_epoch") / whole, epoch_s=whole)
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.loading import Report, Run
-from dglbench.report.model import one_seed_each
+from dglbench.report.statistics.comparisons import BAND_SEEDS, Comparison, compare, families
 from dglbench.report.statistics.curves import curves, with_reference
 from dglbench.report.statistics.paired import Pairs
-from dglbench.report.statistics.seeds import BAND_SEEDS, SharedSeeds, families, shared_seeds
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
-from dglbench.report.style.curve_panels import draw_curves
+from dglbench.report.style.curve_panels import draw_curves, final_words
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import Figure, clock_note, plain
 from dglbench.report.style.titles import without_seed
+from dglbench.report.units import one_seed_each
 
 __all__ = ["FIGURE", "data", "panels", "runs_of"]
 
@@ -23,18 +23,13 @@ _MANY_PANELS = 4
 """With more panels than this, the best of each family is drawn."""
 
 
-def panels(report: Report) -> list[SharedSeeds]:
+def panels(report: Report) -> list[Comparison]:
     """Return what each panel shows: three seeds or more that its methods share, else one seed."""
     single = {unit.family: unit for unit in one_seed_each(report.units)}
-    found = []
-    for units in families(report):
-        if len(units) >= BAND_SEEDS:
-            shared = shared_seeds(report, units)
-        else:
-            unit = single[units[0].family]
-            shared = SharedSeeds((unit,), tuple(report.methods), "")
-        found.append(shared)
-    return found
+    return [
+        compare(report, units if len(units) >= BAND_SEEDS else [single[units[0].family]])
+        for units in families(report)
+    ]
 
 
 def runs_of(report: Report, layout: Layout) -> list[Run]:
@@ -66,25 +61,15 @@ def draw_against(
     shown, runs = panels(report), runs_of(report, layout)
     marked, note = clock_note(report, [unit for panel in shown for unit in panel.units])
     titles = {}
-    for units, _, _ in shown:
-        star = " *" if clock and any(marked[unit.label].endswith(" *") for unit in units) else ""
-        several = f", {len(units)} seeds" if len(units) > 1 else ""
-        for unit in units:
-            name = without_seed(unit) + several if several else marked[unit.label].rstrip(" *")
-            titles[unit.label] = name + star
-    kinds = {len(panel.units) > 1: "" for panel in shown}
-    words = {
-        False: "level with its 95 % interval over test instances",
-        True: "mean and range over seeds",
-    }
-    notes = ["final: " + "; ".join(words[several] for several in sorted(kinds))]
-    able = [
-        run
-        for panel in shown
-        for unit in panel.units
-        for run in report.chosen_runs(unit)
-        if run.method in panel.methods
-    ]
+    for panel in shown:
+        star = clock and any(marked[unit.label].endswith(" *") for unit in panel.units)
+        seeds, repeats = len(panel.units), panel.repeats
+        words = [f"{seeds} seeds"] * (seeds > 1) + [f"{repeats} repeats"] * (repeats > 1)
+        for unit in panel.units:
+            name = without_seed(unit) if seeds > 1 else marked[unit.label].rstrip(" *")
+            titles[unit.label] = ", ".join([name, *words]) + " *" * star
+    notes = [final_words(runs)]
+    able = [run for panel in shown for result in panel.results for run in result.runs]
     if len(runs) < len(able):
         notes.append(BEST_ONLY)
     notes += [panel.left_out for panel in shown if panel.left_out]
@@ -97,7 +82,7 @@ def draw_against(
         x_title=x_title,
         x_labels=x_labels,
         titles=titles,
-        intervals={run.run_id: pairs.interval(run) for run in runs},
+        intervals=pairs.of_single_runs(report.cells()),
         notes=tuple(notes),
         layout=layout,
     )
@@ -110,8 +95,10 @@ FIGURE = Figure(
         "Test relative regret of the epoch that is best on validation so far (thick) over the raw "
         "curve (faint), against training time without evaluation; the marker is where the "
         "selected epoch was reached, the dotted line holds its level, and the shaded strip "
-        "gives the final levels with 95 % intervals. Where a setting was run with three data seeds "
-        "or more, the mean over seeds and their range are shown; with two, one of them. With many "
+        "gives the final levels. Where a setting was run with repeats, or with three data seeds or "
+        "more, the mean over all runs is shown, with a band from the lowest to the highest (the "
+        "middle 80 % from ten runs on); with two data seeds, one of them; with one run, its 95 % "
+        "interval over test instances at the end. With many "
         "settings or methods only the best of each family is drawn, by validation regret; "
         "--methods draws those you name."
     ),

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.loading import Report, Unit
+from dglbench.report.statistics.comparisons import families
 from dglbench.report.statistics.curves import curves, reference_regret
-from dglbench.report.statistics.seeds import families
 from dglbench.report.style.palette import on_dark, style
-from dglbench.report.style.titles import seed_words, title, without_seed
+from dglbench.report.style.titles import title, without_seed
 
 __all__ = ["chart_data", "runtime", "specification"]
 
@@ -43,7 +43,7 @@ def opening_units(report: Report) -> list[Unit]:
     """
 
     def methods(units: list[Unit]) -> int:
-        return max(len(report.chosen_runs(unit)) for unit in units)
+        return max(len(report.cells(unit)) for unit in units)
 
     return max(reversed(families(report)), key=methods, default=[])
 
@@ -66,7 +66,7 @@ def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
             frame = curves(report, report.chosen_runs(unit))
             seeds.append(
                 {
-                    "seed": seed_words(unit, units),
+                    "seed": str(unit.seed),
                     "title": title(unit),
                     "start": _short(reference_regret(report, unit)),
                     "ranked": report.comparability(unit).comparable,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from dglbench.report.page.outline import outline
 from dglbench.report.page.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
 from dglbench.report.page.verdict import verdict
 from dglbench.report.statistics.ranking import ranking
-from dglbench.report.statistics.standings import Standing, standings
+from dglbench.report.statistics.standings import Board, standings
 from dglbench.report.style.palette import on_dark, style
 from dglbench.report.style.titles import title as words_for
 from dglbench.report.tables.anytime import anytime
@@ -49,8 +49,6 @@ _MOST_ROWS = 500
 """Beyond this a table on the page lists what matters; its CSV still holds every row."""
 _MOST_RUNS = 2000
 """The same for the table of runs: what its search box cannot find, a reader takes as not run."""
-_MOST_COLUMNS = 12
-"""With more settings than this the seeds of one share a column of the overview."""
 _BESIDE = {
     "ranks": ("ranks", "equivalence"),
     "profile": ("profile",),
@@ -101,13 +99,10 @@ def build(
     from dglbench import __version__
 
     evidence = Evidence(report)
-    board = standings(report, evidence.reach, evidence.pairs)
+    boards = standings(report, evidence.reach, evidence.pairs)
     judged = judge(evidence, read_claims() if claims is None else claims)
     opening = opening_units(report)
-    seeds_apart = len(board) <= _MOST_COLUMNS
-    overview = tables.say_measure(
-        summary(report, baseline, board, evidence.reach, seeds_apart=seeds_apart), report
-    )
+    overview = tables.say_measure(summary(report, baseline, boards, evidence.reach), report)
     drawn, undrawn = pictures(report, watch or (lambda _: None))
     beside = {
         "ranks": ranks(report, baseline),
@@ -124,9 +119,8 @@ def build(
         lstrip_blocks=True,
     )
     environment.filters["pack"] = pack
-    whole: dict[str, Sheet] = {"pairwise": pairwise(report)}  # what the page shortens
-    if not seeds_apart:
-        whole["summary"] = summary(report, baseline, board, evidence.reach)
+    # What the page shortens.
+    whole: dict[str, Sheet] = {"pairwise": pairwise(report, evidence.pairs)}
 
     def as_csv(sheet: Sheet) -> str:
         return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
@@ -137,16 +131,18 @@ def build(
         version=__version__,
         title=title or f"dglbench: {_name(report.folder)}",
         finished=max((run.finished for run in report.runs), default="")[:10],
-        verdict=verdict(report, ranking(report), board),
-        outline=outline(report, board, judged),
+        verdict=verdict(report, ranking(report), boards),
+        outline=outline(report, boards, judged),
         overview=overview,
         methods=report.methods,
         chart=chart_data(report, opening),
         opening=words_for(opening[0]) if opening else "",
         specification=specification(),
         runtime=runtime(),
-        leaderboard=tables.say_measure(leaderboard(report, board), report),
-        scale=_scales(report, board),
+        leaderboard=tables.say_measure(
+            leaderboard(report, boards, evidence.reach, evidence.pairs), report
+        ),
+        scale=_scales(boards),
         look=style,
         swatches={name: f"m{at}" for at, name in enumerate(_named(report))},
         first_shown=_first_shown(report),
@@ -190,18 +186,15 @@ def _unbroken(words: str) -> str:
     )
 
 
-def _scales(
-    report: Report, board: Mapping[str, Sequence[Standing]]
-) -> dict[str, tuple[float, float]]:
+def _scales(boards: Sequence[Board]) -> dict[str, tuple[float, float]]:
     """Return, per setting, the ends of the axis that the small interval plots share."""
     scales = {}
-    for unit in report.units:
-        found = board.get(unit.label, ())
-        ends = [end for each in found for end in each.interval or (each.run.test_regret,)]
-        ends += [each.run.test_regret for each in found]
-        if ends:
-            low, high = min(ends), max(ends)
-            scales[words_for(unit)] = (low, high) if high > low else (low - 1, high + 1)
+    for board in boards:
+        found = board.standings
+        ends = [end for each in found for end in each.interval or (each.result.regret(),)]
+        ends += [each.result.regret() for each in found]
+        low, high = min(ends), max(ends)
+        scales[board.comparison.title] = (low, high) if high > low else (low - 1, high + 1)
     return scales
 
 

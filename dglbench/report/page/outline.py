@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dglbench.report.claims.judge import Judged
 from dglbench.report.loading import Report
-from dglbench.report.statistics.standings import Standing
+from dglbench.report.statistics.standings import Board, Standing
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import listing, plural, title
+from dglbench.report.style.titles import listing, plural
 from dglbench.words import percent, ratio, seconds
 
-__all__ = ["Outline", "outline"]
+__all__ = ["Outline", "names", "outline"]
 
 
 class Outline(NamedTuple):
@@ -26,46 +26,39 @@ class Outline(NamedTuple):
     """Label and sentences."""
 
 
-def outline(
-    report: Report, board: Mapping[str, Sequence[Standing]], judged: Sequence[Judged]
-) -> Outline:
+def outline(report: Report, boards: Sequence[Board], judged: Sequence[Judged]) -> Outline:
     """Write the summary."""
     return Outline(
-        _scope(report, board),
-        _winners(board),
+        _scope(report, boards),
+        _winners(boards),
         _claims(judged),
-        tuple(
-            (title(unit), _setting(board[unit.label], report.comparability(unit).comparable))
-            for unit in report.units
-            if unit.label in board
-        ),
+        tuple((board.comparison.title, _setting(report, board)) for board in boards),
     )
 
 
-def _scope(report: Report, board: Mapping[str, Sequence[Standing]]) -> str:
+def _scope(report: Report, boards: Sequence[Board]) -> str:
     states = Counter(run.state for run in report.runs)
     lost = len(report.runs) - states["done"] + len(report.unreadable)
     total = len(report.runs) + len(report.unreadable)
     sentence = (
-        f"{plural(len(report.methods), 'method')} compared in {plural(len(board), 'setting')}, "
+        f"{plural(len(report.methods), 'method')} compared in {plural(len(boards), 'setting')}, "
         f"from {plural(total, 'run')}"
     )
     return f"{sentence}; {lost} of them without a result." if lost else f"{sentence}, all finished."
 
 
-def _winners(board: Mapping[str, Sequence[Standing]]) -> str:
+def _winners(boards: Sequence[Board]) -> str:
     first: Counter[str] = Counter()
     shared: Counter[str] = Counter()
-    for standings in board.values():
-        for standing in standings:
-            first[standing.run.method] += standing.is_best
-            shared[standing.run.method] += standing.is_best or standing.ties_best
-    if len(board) == 1 or not any(len(standings) > 1 for standings in board.values()):
+    for board in boards:
+        first.update(standing.result.method for standing in board.leaders)
+        shared.update(s.result.method for s in board.standings if s.is_best or s.ties_best)
+    if len(boards) == 1 or not any(len(board.standings) > 1 for board in boards):
         return ""
     wins = [f"{style(name).label} in {count}" for name, count in first.most_common() if count]
     top, reached = shared.most_common(1)[0]
     return (
-        f"Lowest test regret: {listing(wins)} of {len(board)} settings. Most often lowest or not "
+        f"Lowest test regret: {listing(wins)} of {len(boards)} settings. Most often lowest or not "
         f"distinguishable from the lowest: {style(top).label}, in {reached}."
     )
 
@@ -85,45 +78,64 @@ def _claims(judged: Sequence[Judged]) -> str:
     return " ".join(sentences)
 
 
-def _setting(standings: Sequence[Standing], comparable: bool) -> str:
-    best = standings[0]
-    name = style(best.run.method).label
-    if len(standings) == 1:
-        return f"{name} alone was run: {percent(best.run.test_regret)} test regret."
+def _setting(report: Report, board: Board) -> str:
+    leaders, regret = board.leaders, board.standings[0].result.regret()
+    over = board.comparison.over
+    if len(board.standings) == 1:
+        name = style(leaders[0].result.method).label
+        return f"{name} alone was run: {percent(regret)} test regret ({over})."
+    has = "has" if len(leaders) == 1 else "have"
     sentences = [
-        f"{name} has the lowest test regret, {percent(best.run.test_regret)}{_gain(best)}."
+        f"{names(leaders)} {has} the lowest test regret of one run, {percent(regret)}{_gain(board)}"
+        f" ({over})."
     ]
-    ties = [style(each.run.method).label for each in standings if each.ties_best]
-    if ties:
-        be = "is" if len(ties) == 1 else "are"
-        sentences.append(f"{listing(ties, most=6)} {be} not distinguishable from it.")
-    else:
-        second = standings[1]
-        sentences.append(
-            f"Next comes {style(second.run.method).label} with {percent(second.run.test_regret)}."
-        )
-    if not comparable:
+    if board.ties:
+        be = "is" if len(board.ties) == 1 else "are"
+        it = "it" if len(leaders) == 1 else "them"
+        sentences.append(f"{names(board.ties)} {be} not distinguishable from {it}.")
+    elif len(leaders) < len(board.standings):
+        second = board.standings[len(leaders)].result
+        sentences.append(f"Next: {style(second.method).label} with {percent(second.regret())}.")
+    sentences += _restarted(report, board)
+    if not board.comparability.comparable:
         return " ".join([*sentences, "Its times were made under different conditions: not ranked."])
-    near = [each for each in standings if each.near_s is not None]
-    fastest = min(near, key=lambda each: each.near_s or 0.0)
-    sentences.append(
-        f"{style(fastest.run.method).label} was first within 5 % of it, "
-        f"after {seconds(fastest.near_s or 0.0)} of training."
-    )
-    sentences += _lead(fastest)
+    near = [each for each in board.standings if each.near_s is not None]
+    if near:
+        fastest = min(near, key=lambda each: each.near_s or 0.0)
+        sentences.append(
+            f"{style(fastest.result.method).label} is expected first within 5 % of it, "
+            f"after {seconds(fastest.near_s or 0.0)} of training."
+        )
+        sentences += _lead(fastest)
     return " ".join(sentences)
 
 
-def _gain(best: Standing) -> str:
-    start = best.run.warm_start_regret
-    return "" if start is None else f" (the warm start had {percent(start)})"
+def names(standings: Sequence[Standing]) -> str:
+    """Return what several methods are called, of many the first."""
+    return listing([style(each.result.method).label for each in standings], most=6)
+
+
+def _gain(board: Board) -> str:
+    if board.unimproved:
+        return f", which is no lower than the warm start's {percent(board.start or 0.0)}"
+    return "" if board.start is None else f" (the warm start had {percent(board.start)})"
+
+
+def _restarted(report: Report, board: Board) -> list[str]:
+    """Say who is lowest in the other reading, best of r."""
+    r = report.best_of
+    able = [each.result for each in board.standings if 1 < r <= each.result.most]
+    if not able:
+        return []
+    best = min(able, key=lambda result: round(result.regret(r), 12))
+    return [f"Best of {r}: {style(best.method).label} with {percent(best.regret(r))}."]
 
 
 def _lead(standing: Standing) -> list[str]:
     leads = [
         (style(name).label, ratio(speedup.times).removesuffix("×"))
         for name, speedup in standing.speedups.items()
-        if speedup.times is not None and name != standing.run.method and speedup.times > 1
+        if speedup.times is not None and name != standing.result.method and speedup.times > 1
     ]
     if not leads:
         return []

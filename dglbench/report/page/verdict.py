@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dglbench.report.loading import Report
+from dglbench.report.page.outline import names
 from dglbench.report.statistics.profiles import anytime_means, anytime_scores
 from dglbench.report.statistics.ranking import Ranking
-from dglbench.report.statistics.standings import Standing
+from dglbench.report.statistics.standings import Board
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import listing, title
+from dglbench.report.style.titles import listing
 from dglbench.words import percent
 
 __all__ = ["verdict"]
 
 
-def verdict(report: Report, found: Ranking | None, board: Mapping[str, Sequence[Standing]]) -> str:
+def verdict(report: Report, found: Ranking | None, boards: Sequence[Board]) -> str:
     """Name the best method by mean rank, those not distinguishable from it, and the fastest."""
     if found is None:
-        return _one_setting(report, board)
+        return _one_setting(boards)
     lowest = found.mean_ranks[0]
     best = [name for name in found.methods if found.rank(name) - lowest < 1e-9]
     has = "has" if len(best) == 1 else "have"
     sentence = (
-        f"Over {found.blocks.scope} {_names(best)} {has} the lowest mean rank by test regret, "
-        f"{lowest:.2f} of {len(found.methods)}"
+        f"Over {found.blocks.scope} {_names(best)} {has} the lowest mean rank by test regret of "
+        f"one run, {lowest:.2f} of {len(found.methods)}"
     )
     alike = [
         name
@@ -55,23 +56,23 @@ def _soonest(report: Report) -> str:
     )
 
 
-def _one_setting(report: Report, board: Mapping[str, Sequence[Standing]]) -> str:
+def _one_setting(boards: Sequence[Board]) -> str:
     parts = []
-    for unit in report.units:
-        standings = board.get(unit.label)
-        if not standings:
-            continue
-        best = standings[0]
-        ties = [style(each.run.method).label for each in standings if each.ties_best]
+    for board in boards[:3]:
+        leaders = board.leaders
+        has = "has" if len(leaders) == 1 else "have"
         words = (
-            f"On {title(unit)} {style(best.run.method).label} has the lowest test regret, "
-            f"{percent(best.run.test_regret)}"
+            f"On {board.comparison.title} {names(leaders)} {has} the lowest test regret, "
+            f"{percent(board.standings[0].result.regret())}"
         )
-        if ties:
-            be = "is" if len(ties) == 1 else "are"
-            words += f" ({listing(ties, most=6)} {be} not distinguishable from it)"
+        if board.ties:
+            be = "is" if len(board.ties) == 1 else "are"
+            it = "it" if len(leaders) == 1 else "them"
+            words += f" ({names(board.ties)} {be} not distinguishable from {it})"
+        if board.unimproved:
+            words += ", no lower than the warm start"
         parts.append(words)
-    return f"{'; '.join(parts[:3])}." if parts else "No run has finished."
+    return f"{'; '.join(parts)}." if parts else "No run has finished."
 
 
 def _names(methods: Sequence[str]) -> str:

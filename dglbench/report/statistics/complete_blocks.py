@@ -1,8 +1,9 @@
 """Methods × settings as one block of numbers: what every comparison across settings starts from.
 
-A block design needs every method in every setting. Methods that ran in few settings are left out
-as long as that leaves more results to compare: a method with full coverage is not restricted to the
-settings that slow methods finished. What is left out is always named.
+A row is a setting, with its data seeds and repeats inside: a second seed of the same setting is no
+second setting. A block design needs every method in every setting. Methods that ran in few settings
+are left out as long as that leaves more results to compare: a method with full coverage is not
+restricted to the settings that slow methods finished. What is left out is always named.
 """
 
 from __future__ import annotations
@@ -13,75 +14,75 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.errors import ReportError
-from dglbench.report.loading import Report, Run, Unit
+from dglbench.report.cells import Result
+from dglbench.report.loading import Report
+from dglbench.report.statistics.comparisons import Comparison, by_setting, complete_part
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import listing, plural, title
+from dglbench.report.style.titles import listing, plural
 from dglbench.statistics import Numbers
 
 __all__ = ["Blocks", "average_ranks", "blocks", "check_baseline", "geometric_mean"]
 
 
 class Blocks(NamedTuple):
-    """A complete comparison: every method has a run in every unit."""
+    """A complete comparison: every method has a result in every setting."""
 
-    units: tuple[Unit, ...]
+    settings: tuple[Comparison, ...]
     methods: tuple[str, ...]
-    runs: tuple[tuple[Run, ...], ...]
-    """By unit, then by method."""
+    results: tuple[tuple[Result, ...], ...]
+    """By setting, then by method."""
     left_out: tuple[str, ...]
     """What is missing and why, in sentences."""
 
-    @property
-    def regret(self) -> Numbers:
-        """(units, methods) test relative regret."""
-        shape = (len(self.units), len(self.methods))
-        return np.array([[run.test_regret for run in row] for row in self.runs]).reshape(shape)
+    def regret(self, r: int = 1) -> Numbers:
+        """(settings, methods) expected test regret of best of r.
+
+        Rounded, so that means that are equal but for the last bit tie.
+        """
+        shape = (len(self.settings), len(self.methods))
+        found = np.array([[each.regret(r) for each in row] for row in self.results])
+        return found.reshape(shape).round(12)
 
     @property
-    def families(self) -> int:
-        """How many settings there are when seeds are not counted."""
-        return len({unit.family for unit in self.units})
+    def most(self) -> int:
+        """The largest r of which best of r may be shown everywhere."""
+        return min((each.most for row in self.results for each in row), default=1)
 
     @property
     def scope(self) -> str:
-        """Say how many settings there are, and how many of them are seeds of the same."""
-        words = plural(len(self.units), "setting")
-        if self.families == len(self.units):
-            return words
-        return f"{words} ({self.families} if seeds are counted once)"
+        """Say how many settings there are, and what is averaged within them."""
+        words = plural(len(self.settings), "setting")
+        seeds = _range([len(each.units) for each in self.settings])
+        repeats = _range([result.repeats for row in self.results for result in row])
+        inside = [f"{seeds} data seeds"] if seeds not in ("", "1") else []
+        inside += [f"{repeats} repeats"] if repeats not in ("", "1") else []
+        return f"{words} ({' and '.join(inside)} each)" if inside else words
+
+
+def _range(counts: Sequence[int]) -> str:
+    return (
+        " to ".join(dict.fromkeys(f"{end}" for end in (min(counts), max(counts)))) if counts else ""
+    )
 
 
 def blocks(report: Report, methods: Sequence[str] | None = None) -> Blocks:
-    """Return the largest part of the report in which nothing is missing.
-
-    Methods are left out by how few settings they have; of equally large parts the one with more
-    settings is taken, because tests across settings gain from their number.
-    """
-    units = [unit for unit in report.units if report.chosen_runs(unit)]
+    """Return the largest part of the report in which nothing is missing."""
+    settings = by_setting(report)
     asked = list(report.methods if methods is None else methods)
-    count = {name: sum((unit.key, name) in report.chosen for unit in units) for name in asked}
-    parts = []
-    for least in set(count.values()):
-        names = [name for name in asked if count[name] >= least]
-        whole = [u for u in units if all((u.key, name) in report.chosen for name in names)]
-        parts.append((names, whole))
-    # One method alone is no comparison, however many settings it has.
-    kept, full = max(
-        parts,
-        key=lambda part: (len(part[0]) > 1, len(part[0]) * len(part[1]), len(part[1])),
-        default=([], []),
-    )
-    left_out = [
-        f"{style(name).label} is left out: it has a result in {count[name]} of "
-        f"{plural(len(units), 'setting')}."
-        for name in asked
-        if name not in kept
-    ]
-    if len(full) < len(units):
-        names = [title(unit) for unit in units if unit not in full]
+    kept, full = complete_part(asked, settings, lambda name, each: name in each.methods)
+    left_out = []
+    for name in asked:
+        if name not in kept:
+            count = sum(name in each.methods for each in settings)
+            left_out.append(
+                f"{style(name).label} is left out: it has a result in {count} of "
+                f"{plural(len(settings), 'setting')}."
+            )
+    if len(full) < len(settings):
+        names = [each.title for each in settings if each not in full]
         left_out.append(f"Left out, as some method has no result there: {listing(names)}.")
-    runs = tuple(tuple(report.chosen[unit.key, name] for name in kept) for unit in full)
-    return Blocks(tuple(full), tuple(kept), runs, tuple(left_out))
+    rows = tuple(tuple(each for name in kept if (each := of.result(name))) for of in full)
+    return Blocks(tuple(full), tuple(kept), rows, tuple(left_out))
 
 
 def average_ranks(values: Numbers) -> Numbers:

@@ -21,14 +21,14 @@ __all__ = ["curves", "reference_regret", "time_to", "with_reference"]
 def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
     """Return one row per evaluation of the chosen runs (or of ``runs``), epochs ascending.
 
-    Columns: run_id, setting, task, n, seed, method, epoch, elapsed_s, solves (all
+    Columns: run_id, setting, task, n, seed, repeat, method, epoch, elapsed_s, solves (all
     solver calls so far, set-up included), val_regret, test_regret, best_epoch (of
     the lowest validation regret so far), best_test_regret (test regret there). Epochs
     of a lead-in (below 0) and what they end with are never the best: until the run's own
     epochs come, the start is held.
     """
     wanted = report.chosen_runs() if runs is None else list(runs)
-    names = ["run_id", "setting", "task", "n", "seed", "method"]
+    names = ["run_id", "setting", "task", "n", "seed", "repeat", "method"]
     pooled = pl.col("run_id").is_in([run.run_id for run in wanted if run.judged_by == "pooled"])
     regret = report.table("regret", wanted).with_columns(
         judged=pl.when(pooled).then("pooled_regret").otherwise("relative_regret")
@@ -81,9 +81,12 @@ def time_to(curve: pl.DataFrame, target: float, column: str = "elapsed_s") -> fl
 
 
 def reference_regret(report: Report, unit: Unit) -> float | None:
-    """Return the test regret of the warm start, the level a decision-focused run must beat."""
-    levels = [run.warm_start_regret for run in report.chosen_runs(unit)]
-    return next((level for level in levels if level is not None), None)
+    """Return the test regret of the warm start, the level a decision-focused run must beat.
+
+    Where each repeat had a warm start of its own, their mean.
+    """
+    levels = {level for run in report.chosen_runs(unit) if (level := run.warm_start_regret)}
+    return sum(sorted(levels)) / len(levels) if levels else None
 
 
 def with_reference(report: Report, units: Iterable[Unit], frame: pl.DataFrame) -> pl.DataFrame:

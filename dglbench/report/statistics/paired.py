@@ -1,44 +1,54 @@
-"""Is one method better than another? Paired differences on the same test instances.
+"""Is one method better than another? Intervals of regrets and of their paired differences.
 
-Every run of a unit was judged on the same test instances, so methods are
-compared instance by instance: the mean difference of (f* − f)/|f*|, with a 95 %
-percentile bootstrap interval over instances. The resampling is seeded and the
-same for every pair.
+Over three data seeds or more: the t interval of the data seeds' means; a difference is taken per
+data seed first (`intervals`). It speaks of further data of this kind.
 
-The table compares all pairs of a setting, so its intervals hold together: at 95 %
-none of them misses its difference (`simultaneous`). One method is *better* only
-if that wider interval excludes 0.
+Within one data seed, or two: a percentile bootstrap over repeats and test instances. The instances
+are drawn once and shared by all repeats and methods, so that differences are paired; the repeats
+are drawn for each method by itself, R − 1 of R, because R of R would make the spread of a mean too
+small by (R − 1)/R. It speaks of *these data only*; with one repeat, of this one start only.
+
+The table of all pairs compares many at once, so its intervals hold together: at 95 % none of them
+misses its difference. One method is *better* only if the interval excludes 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from dglbench.report.loading import Report, Run
+from dglbench.report.cells import Cell, Result
+from dglbench.report.loading import Report
+from dglbench.report.statistics.best_of import best_of
+from dglbench.report.statistics.intervals import FEWEST_SEEDS, t_interval
 from dglbench.report.statistics.time_to_regret import blocks, in_name_order
 from dglbench.statistics import (
     LEVEL,
+    RESAMPLES,
     SMALLEST_VALUE,
     Numbers,
     percentile_interval,
     percentile_intervals,
     resampled_means,
 )
+from dglbench.streams import stream
 
 __all__ = ["Difference", "Pairs", "simultaneous"]
 
 
 class Difference(NamedTuple):
-    """Mean relative regret of one run minus that of another, on the same instances."""
+    """Mean test regret of one method minus that of another."""
 
     mean: float
     low: float
     high: float
+    seeds: int
+    """Over how many data seeds it was taken."""
     instances: int
+    """Test instances of a data seed."""
 
     @property
     def verdict(self) -> str:
@@ -47,17 +57,44 @@ class Difference(NamedTuple):
             return "lower"
         return "higher" if self.low > 0 else "open"
 
+    @property
+    def over(self) -> str:
+        """Say what the interval speaks of."""
+        if self.seeds >= FEWEST_SEEDS:
+            return f"{self.seeds} data seeds"
+        return "these data only"
+
+
+class _Run(NamedTuple):
+    """A run's mean over test instances, and the means of their resamples."""
+
+    judged_on: bytes
+    mean: float
+    resampled: Numbers
+    instances: int
+
+
+class _Resampled(NamedTuple):
+    """A cell's reading, and that of its resamples."""
+
+    judged_on: bytes
+    value: float
+    resampled: Numbers
+    instances: int
+
 
 class Pairs:
-    """The resampled means of every chosen run; differences are read off them."""
+    """The resampled readings of every chosen cell; intervals and differences are read off them."""
 
     def __init__(self, report: Report) -> None:
-        self._means: dict[str, tuple[bytes, float, Numbers, int]] = {}
+        self._runs: dict[str, _Run] = {}
+        self._cells: dict[tuple[str, str, int], _Resampled | None] = {}
         if not report.chosen:
             return
-        decisions = report.table("decisions", in_name_order(report))
+        runs = in_name_order(report)
+        decisions = report.table("decisions", runs)
         optimum = pl.col("optimal_value").abs()
-        pooled = [run.run_id for run in report.chosen.values() if run.judged_by == "pooled"]
+        pooled = [run.run_id for run in runs if run.judged_by == "pooled"]
         # Over the mean optimum, the mean over instances is the pooled regret.
         worth = (
             pl.when(pl.col("run_id").is_in(pooled))
@@ -73,58 +110,122 @@ class Pairs:
             if not (judged_on[:-1] < judged_on[1:]).all():
                 order = judged_on.argsort(kind="stable")
                 judged_on, relative = judged_on[order], relative[order]
-            resampled = resampled_means(relative)
-            self._means[run_id] = (
-                judged_on.tobytes(), float(relative.mean()), resampled, len(relative),
+            self._runs[run_id] = _Run(
+                judged_on.tobytes(), float(relative.mean()), resampled_means(relative),
+                len(relative),
             )  # fmt: skip
 
-    def difference(self, first: Run, second: Run, others: Pairs | None = None) -> Difference | None:
-        """Return first − second (a run of ``others``, if given).
+    def difference(
+        self, first: Result, second: Result, others: Pairs | None = None, *, r: int = 1
+    ) -> Difference | None:
+        """Return first − second (a result of ``others``, if given).
 
-        None if they were not judged on the same instances.
+        None if they were not judged on the same data seeds and instances.
         """
-        return self.differences([(first, second)], others)[0]
+        return self.differences([(first, second)], others, r=r)[0]
 
     def differences(
-        self, pairs: Sequence[tuple[Run, Run]], others: Pairs | None = None
-    ) -> list[Difference | None]:
-        """Return the differences of several pairs, each with an interval of its own."""
-        return self._compared(pairs, lambda _, resampled: percentile_intervals(resampled), others)
-
-    def together(self, pairs: Sequence[tuple[Run, Run]]) -> list[Difference | None]:
-        """Return the differences of several pairs, with intervals that hold for all at once."""
-        return self._compared(
-            pairs, lambda means, resampled: simultaneous(means, np.ascontiguousarray(resampled.T))
-        )
-
-    def _compared(
         self,
-        pairs: Sequence[tuple[Run, Run]],
-        intervals: Callable[[Numbers, Numbers], tuple[Numbers, Numbers]],
+        pairs: Sequence[tuple[Result, Result]],
         others: Pairs | None = None,
+        *,
+        r: int = 1,
+        together: bool = False,
     ) -> list[Difference | None]:
-        """Take the differences of those judged on the same instances, their intervals at once."""
-        seconds = (others or self)._means
-        matched = {}
-        for at, (first, second) in enumerate(pairs):
-            one, two = self._means.get(first.run_id), seconds.get(second.run_id)
-            if one is not None and two is not None and one[0] == two[0]:
-                matched[at] = one, two
+        """Return the differences of several pairs of one setting.
+
+        Each has an interval of its own, or all hold at once with ``together``.
+        """
         found: list[Difference | None] = [None] * len(pairs)
-        if matched:
-            means = np.array([one[1] - two[1] for one, two in matched.values()])
-            resampled = np.stack([one[2] - two[2] for one, two in matched.values()])
-            ends = zip(means, *intervals(means, resampled), strict=True)
-            for (at, (one, _)), (mean, low, high) in zip(matched.items(), ends, strict=True):
-                found[at] = Difference(float(mean), float(low), float(high), one[3])
+        drawn = {}
+        for at, (first, second) in enumerate(pairs):
+            one, two = self._of(first, r), (others or self)._of(second, r)
+            if one is None or two is None or len(one) != len(two):
+                continue
+            if any(a.judged_on != b.judged_on for a, b in zip(one, two, strict=True)):
+                continue
+            drawn[at] = one, two
+        if not drawn:
+            return found
+        seeds = len(next(iter(drawn.values()))[0])
+        if seeds >= FEWEST_SEEDS:
+            apart = np.stack([pairs[at][0].by_seed(r) - pairs[at][1].by_seed(r) for at in drawn])
+            means = apart.mean(axis=1)
+            low, high = t_interval(apart, len(drawn) if together else 1)
+        else:
+            means = np.array([_mean(one) - _mean(two) for one, two in drawn.values()])
+            resampled = np.stack([_resampled(one) - _resampled(two) for one, two in drawn.values()])
+            if together:
+                low, high = simultaneous(means, np.ascontiguousarray(resampled.T))
+            else:
+                low, high = percentile_intervals(resampled)
+        for place, (at, (one, _)) in enumerate(drawn.items()):
+            found[at] = Difference(
+                float(means[place]), float(low[place]), float(high[place]), seeds, one[0].instances
+            )
         return found
 
-    def interval(self, run: Run) -> tuple[float, float] | None:
-        """Return the run's own interval: as logged, else from its decisions."""
-        if run.test_interval is not None:
-            return run.test_interval
-        known = self._means.get(run.run_id)
-        return None if known is None else percentile_interval(known[2])
+    def interval(self, result: Result, r: int = 1) -> tuple[float, float] | None:
+        """Return a result's own interval; None where its decisions were not kept."""
+        if len(result.cells) >= FEWEST_SEEDS:
+            low, high = t_interval(result.by_seed(r))
+            return max(float(low), 0.0), float(high)  # a regret is never below 0
+        if len(result.runs) == 1 and result.first.test_interval is not None:
+            return result.first.test_interval  # as the run logged it
+        return self.on_these_data(result, r)
+
+    def of_single_runs(self, cells: Iterable[Cell]) -> dict[str, tuple[float, float] | None]:
+        """Return the intervals of the cells that hold one run, by its id."""
+        return {
+            cell.first.run_id: self.interval(Result(cell.method, (cell,)))
+            for cell in cells
+            if len(cell.runs) == 1
+        }
+
+    def on_these_data(self, result: Result, r: int = 1) -> tuple[float, float] | None:
+        """Return the interval over repeats and test instances, for any number of data seeds."""
+        known = self._of(result, r)
+        return None if known is None else percentile_interval(_resampled(known))
+
+    def _of(self, result: Result, r: int) -> list[_Resampled] | None:
+        found = [self._cell(cell, r) for cell in result.cells]
+        whole = [each for each in found if each is not None]
+        return whole if len(whole) == len(found) else None
+
+    def _cell(self, cell: Cell, r: int) -> _Resampled | None:
+        key = cell.unit.key, cell.method, r
+        if key not in self._cells:
+            runs = [known for run in cell.runs if (known := self._runs.get(run.run_id))]
+            alike = len({run.judged_on for run in runs}) == 1
+            whole = alike and len(runs) == len(cell.runs)
+            self._cells[key] = _resample(cell, runs, r) if whole else None
+        return self._cells[key]
+
+
+def _resample(cell: Cell, runs: Sequence[_Run], r: int) -> _Resampled:
+    """Draw repeats, each with its resampled means over the shared draws of instances."""
+    value = cell.expected([run.mean for run in runs], r)
+    if cell.repeats == 1:
+        return _Resampled(runs[0].judged_on, value, runs[0].resampled, runs[0].instances)
+    draws = stream(0, "report", "repeats", cell.unit.key, cell.method)
+    chance = np.full(cell.repeats, 1 / cell.repeats)
+    counts = draws.multinomial(cell.repeats - 1, chance, RESAMPLES)
+    means = np.stack([run.resampled for run in runs], axis=1)
+    padded = np.concatenate([means, np.full((RESAMPLES, cell.lost), np.nan)], axis=1)
+    found = best_of(cell.validation, padded, min(r, cell.repeats - 1), counts)
+    # Draws with replacement hold fewer different repeats, so their best of r is worse: recentre.
+    resampled = np.where(np.isnan(found), np.nanmean(found), found)
+    resampled += value - resampled.mean()
+    return _Resampled(runs[0].judged_on, value, resampled, runs[0].instances)
+
+
+def _mean(cells: Sequence[_Resampled]) -> float:
+    return float(np.mean([cell.value for cell in cells]))
+
+
+def _resampled(cells: Sequence[_Resampled]) -> Numbers:
+    found: Numbers = np.mean([cell.resampled for cell in cells], axis=0)
+    return found
 
 
 def simultaneous(means: Numbers, resampled: Numbers) -> tuple[Numbers, Numbers]:

@@ -6,7 +6,7 @@ of settings in which it takes at most f times what the quickest method takes.
 
 *Anytime score*. The mean over log time of a method's best-so-far test regret,
 from the first epoch any method finished to the last, scaled so that 0 is the
-lowest final regret of the setting from the first moment on, and 1 the warm start
+lowest final regret of the data seed from the first moment on, and 1 the warm start
 all the way:
 
     (1 / log(T/t₀)) ∫ (regret(t) − best) / (start − best) d log t
@@ -25,11 +25,12 @@ import numpy as np
 import polars as pl
 
 from dglbench.report.loading import Report, Unit
+from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.complete_blocks import blocks
 from dglbench.report.statistics.curves import curves, reference_regret
-from dglbench.report.statistics.time_to_regret import NEAR, Reach, best_run
+from dglbench.report.statistics.time_to_regret import NEAR, Reach, best_result
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import listing, title
+from dglbench.report.style.titles import listing
 from dglbench.statistics import Numbers
 
 __all__ = [
@@ -44,9 +45,9 @@ __all__ = [
 
 
 class Times(NamedTuple):
-    """Seconds to the target, (units, methods); infinite where it was never met."""
+    """Seconds to the target, (settings, methods); infinite where it was never met."""
 
-    units: tuple[Unit, ...]
+    settings: tuple[Comparison, ...]
     methods: tuple[str, ...]
     seconds: Numbers
     left_out: tuple[str, ...]
@@ -67,60 +68,63 @@ class Times(NamedTuple):
 def times_to_target(report: Report, reach: Reach | None = None) -> Times:
     """Return the times to within 5 % of the best in every setting that may be timed."""
     reach = reach or Reach(report)
-    units, left_out = _timed(report)
-    table = np.full((len(units), len(report.methods)), np.inf)
-    for row, unit in enumerate(units):
-        runs = report.chosen_runs(unit)
-        target = (1 + NEAR) * best_run(runs).test_regret
-        for run in runs:
-            spent = reach.time_to(run, target)
+    settings, left_out = _timed(report)
+    table = np.full((len(settings), len(report.methods)), np.inf)
+    for row, comparison in enumerate(settings):
+        targets = ((1 + NEAR) * best_result(comparison.results).by_seed()).tolist()
+        for result in comparison.results:
+            spent = reach.time_to(result, targets)
             if spent is not None:
-                table[row, report.methods.index(run.method)] = spent
-    return Times(tuple(units), tuple(report.methods), table, left_out)
+                table[row, report.methods.index(result.method)] = spent
+    return Times(tuple(settings), tuple(report.methods), table, left_out)
 
 
-def not_everywhere(report: Report, times: Times, methods: Sequence[str]) -> list[str]:
+def not_everywhere(times: Times, methods: Sequence[str]) -> list[str]:
     """Name those of the methods that were not run in every setting of a profile."""
     absent = [
         style(method).label
         for method in methods
-        if any((unit.key, method) not in report.chosen for unit in times.units)
+        if any(method not in comparison.methods for comparison in times.settings)
     ]
     words = "not run in all settings, which counts as not getting there"
     return [f"{words}: {listing(absent)}"] if absent else []
 
 
 def anytime_scores(report: Report) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
-    """Return unit label → method → score, and what was left out."""
-    units, left_out = _timed(report)
+    """Return setting → method → score, the mean over its runs; and what was left out."""
+    settings, left_out = _timed(report)
     scores: dict[str, dict[str, float]] = {}
     still = []
-    for unit in units:
-        start = reference_regret(report, unit)
-        runs = report.chosen_runs(unit)
-        best = best_run(runs).test_regret
-        frame = curves(report, runs)
-        epochs = frame.filter((pl.col("epoch") > 0) & (pl.col("elapsed_s") > 0))["elapsed_s"]
-        if start is None or start <= best or epochs.is_empty():
-            still.append(title(unit))
-            continue
-        first, last = float(epochs.min()), float(epochs.max())  # type: ignore[arg-type]
-        scores[unit.label] = {
-            str(rows["method"][0]): (
-                area(
-                    rows["elapsed_s"].to_numpy(),
-                    np.minimum(rows["best_test_regret"].to_numpy(), start),
-                    start,
-                    (first, last),
-                )
-                - best
-            )
-            / (start - best)
-            for rows in frame.partition_by("method", maintain_order=True)
-        }
+    for comparison in settings:
+        found = [score for unit in comparison.units if (score := _scores(report, comparison, unit))]
+        if not found:
+            still.append(comparison.title)
+        else:
+            scores[comparison.label] = {
+                method: float(np.mean([score[method] for score in found]))
+                for method in comparison.methods
+            }
     if still:
         left_out = (*left_out, f"No method improved on the warm start: {listing(still)}.")
     return scores, left_out
+
+
+def _scores(report: Report, comparison: Comparison, unit: Unit) -> dict[str, float]:
+    """Return the mean score of each method's repeats on one data seed; empty if nothing gained."""
+    cells = [report.chosen[unit.key, method] for method in comparison.methods]
+    start = reference_regret(report, unit)
+    best = min(cell.regret() for cell in cells)
+    frame = curves(report, [run for cell in cells for run in cell.runs])
+    epochs = frame.filter((pl.col("epoch") > 0) & (pl.col("elapsed_s") > 0))["elapsed_s"]
+    if start is None or start <= best or epochs.is_empty():
+        return {}
+    first, last = float(epochs.min()), float(epochs.max())  # type: ignore[arg-type]
+    each: dict[str, list[float]] = {}
+    for rows in frame.partition_by("run_id", maintain_order=True):
+        levels = np.minimum(rows["best_test_regret"].to_numpy(), start)
+        mean = area(rows["elapsed_s"].to_numpy(), levels, start, (first, last))
+        each.setdefault(str(rows["method"][0]), []).append((mean - best) / (start - best))
+    return {method: float(np.mean(values)) for method, values in each.items()}
 
 
 class Mean(NamedTuple):
@@ -140,7 +144,7 @@ def anytime_means(report: Report, scores: Mapping[str, Mapping[str, float]]) -> 
     a method must not lead because it ran where scores are low. Others have a mean of their own.
     """
     part = blocks(report)
-    same = [unit.label for unit in part.units if unit.label in scores]
+    same = [each.label for each in part.settings if each.label in scores]
     means = {}
     for method in report.methods:
         shared = method in part.methods and bool(same)
@@ -162,15 +166,19 @@ def area(times: Numbers, levels: Numbers, before: float, window: tuple[float, fl
     return float((np.diff(edges) * heights).sum() / (high - low))
 
 
-def _timed(report: Report) -> tuple[list[Unit], tuple[str, ...]]:
-    units = [unit for unit in report.units if len(report.chosen_runs(unit)) > 1]
-    unlike = [unit for unit in units if not report.comparability(unit).comparable]
+def _timed(report: Report) -> tuple[list[Comparison], tuple[str, ...]]:
+    settings = [each for each in by_setting(report) if len(each.results) > 1]
+    unlike = [
+        each
+        for each in settings
+        if any(not report.comparability(unit).comparable for unit in each.units)
+    ]
     left_out = (
-        (f"Times measured under different conditions: {listing([title(u) for u in unlike])}.",)
+        (f"Times measured under different conditions: {listing([each.title for each in unlike])}.",)
         if unlike
         else ()
     )
-    kept = [unit for unit in units if unit not in unlike]
+    kept = [each for each in settings if each not in unlike]
     if not kept and not left_out:
         left_out = ("Speed is compared where a setting has two methods or more.",)
     return kept, left_out

@@ -1,7 +1,7 @@
 """Which methods differ over many settings? Friedman's test, mean ranks, paired tests after it.
 
-Each setting (with its data seed) ranks the methods by test regret. Friedman asks
-whether mean ranks differ at all. Pairs are then compared by Wilcoxon's
+Each setting ranks the methods by test regret, averaged over its repeats and data seeds.
+Friedman asks whether mean ranks differ at all. Pairs are then compared by Wilcoxon's
 signed-rank test on the relative differences (a − b)/((a + b)/2), whose order is
 that of log a/b, with p-values corrected by Holm over all pairs; with a baseline,
 over the pairs that hold it (Demšar 2006; Benavoli et al. 2016).
@@ -82,7 +82,7 @@ class Ranking(NamedTuple):
             )
         return (
             f"Over {settings} Wilcoxon's test cannot distinguish any of {plural(pairs, 'pair')} "
-            f"(its p is at least {p_words(_smallestp_words(len(self.blocks.units)))}; it takes "
+            f"(its p is at least {p_words(_smallestp_words(len(self.blocks.settings)))}; it takes "
             f"{_settings_needed(pairs)} settings), so pairs are compared by Nemenyi's "
             f"critical difference of {self.difference:.1f} ranks, at {_share(LEVEL)}."
         )
@@ -96,20 +96,20 @@ class Ranking(NamedTuple):
         return f"Friedman: the methods {some} (p {p_words(self.friedman_p)})."
 
 
-def ranking(report: Report, baseline: str | None = None) -> Ranking | None:
-    """Rank the methods over the settings; None where there are not two of each."""
+def ranking(report: Report, baseline: str | None = None, r: int = 1) -> Ranking | None:
+    """Rank the methods over the settings by best of r; None where there are not two of each."""
     design = blocks(report)
-    if len(design.units) < 2 or len(design.methods) < 2:
+    if len(design.settings) < 2 or len(design.methods) < 2:
         return None
-    regret = design.regret
+    regret = design.regret(r)
     mean_ranks = average_ranks(regret).mean(axis=0)
     order = np.argsort(mean_ranks, kind="stable")
     methods = tuple(design.methods[at] for at in order)
     columns = {name: regret[:, design.methods.index(name)] for name in methods}
     listed = [pair for pair in combinations(methods, 2) if baseline is None or baseline in pair]
     adjusted = holm([_wilcoxon(columns[one], columns[other]) for one, other in listed])
-    units = len(design.units)
-    able = _smallestp_words(units) * len(listed) < LEVEL
+    settings = len(design.settings)
+    able = _smallestp_words(settings) * len(listed) < LEVEL
     return Ranking(
         design,
         methods,
@@ -117,7 +117,7 @@ def ranking(report: Report, baseline: str | None = None) -> Ranking | None:
         _friedman(regret),
         dict(zip(listed, adjusted, strict=True)),
         "wilcoxon" if able else "nemenyi",
-        critical_difference(len(methods), units),
+        critical_difference(len(methods), settings),
     )
 
 

@@ -1,25 +1,36 @@
-"""Each method's place in each setting: regret, distance to the best, time and speed-ups."""
+"""Each method's place in each setting: regret, distance to the best, time and speed-ups.
+
+There is one rule for who leads: the lowest mean test regret of one run, over repeats and data
+seeds. All that share it lead (★); who is not distinguishable from a leader is marked ≈. Every
+table, figure and sentence takes it from here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from dglbench.report.loading import Report, Run
+from dglbench.report.cells import Result
+from dglbench.report.loading import Comparability, Report
+from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.paired import Difference, Pairs
-from dglbench.report.statistics.time_to_regret import NEAR, Reach, Speedup, best_run
+from dglbench.report.statistics.time_to_regret import NEAR, Reach, Speedup, best_result
+from dglbench.report.style.palette import method_order
 
-__all__ = ["BASELINES", "Standing", "standings"]
+__all__ = ["BASELINES", "Board", "Standing", "standings"]
 
 BASELINES = ("qptl", "spo")
 """What speed-ups are measured against, where they were run."""
+_EQUAL = 1e-9
+"""Regrets that differ by less than this share are one number, computed in two ways."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """One method's place in one setting."""
 
-    run: Run
+    result: Result
     interval: tuple[float, float] | None
     behind: Difference | None
     """This method minus the best; None for the best, or if instances differ."""
@@ -28,44 +39,87 @@ class Standing:
     """Training seconds to the selected epoch."""
     near_s: float | None
     """Training seconds until within `NEAR` of the best method's regret."""
-    solves: int
+    solves: float
     speedups: Mapping[str, Speedup]
     """By baseline; those that were not run are absent."""
 
     @property
     def ties_best(self) -> bool:
         """The interval of the difference to the best method holds 0."""
-        return self.behind is not None and self.behind.verdict == "open"
+        return not self.is_best and self.behind is not None and self.behind.verdict == "open"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The standings of one setting, lowest test regret first."""
+
+    comparison: Comparison
+    standings: tuple[Standing, ...]
+
+    @property
+    def leaders(self) -> list[Standing]:
+        """Those with the lowest test regret; several only if it is the same."""
+        return [standing for standing in self.standings if standing.is_best]
+
+    @property
+    def ties(self) -> list[Standing]:
+        """Those that are not distinguishable from the leaders."""
+        return [standing for standing in self.standings if standing.ties_best]
+
+    @cached_property
+    def comparability(self) -> Comparability:
+        """Say whether the setting's seconds may be ranked."""
+        runs = [run for standing in self.standings for run in standing.result.runs]
+        return Comparability.of(self.comparison.label, runs)
+
+    @property
+    def start(self) -> float | None:
+        """The mean test regret of the warm start, where a method began from one."""
+        levels = (standing.result.warm_start_regret for standing in self.standings)
+        return next((level for level in levels if level is not None), None)
+
+    @property
+    def unimproved(self) -> bool:
+        """Whether no method ended below the warm start."""
+        return self.start is not None and self.standings[0].result.regret() >= self.start
 
 
 def standings(
-    report: Report, reach: Reach | None = None, pairs: Pairs | None = None
-) -> dict[str, list[Standing]]:
-    """Return each unit's methods by its label, lowest test regret first."""
+    report: Report,
+    reach: Reach | None = None,
+    pairs: Pairs | None = None,
+    comparisons: Iterable[Comparison] | None = None,
+) -> list[Board]:
+    """Return the board of every setting, or of the comparisons given."""
     reach, pairs = reach or Reach(report), pairs or Pairs(report)
-    runs: dict[str, list[Run]] = {}
-    for run in report.chosen_runs():
-        runs.setdefault(run.unit.label, []).append(run)
-    return {label: _of_unit(found, reach, pairs) for label, found in runs.items()}
+    found = by_setting(report) if comparisons is None else comparisons
+    return [Board(each, _of_setting(each.results, reach, pairs)) for each in found]
 
 
-def _of_unit(runs: Sequence[Run], reach: Reach, pairs: Pairs) -> list[Standing]:
-    best = best_run(runs)
-    baselines = {run.method: run for run in runs if run.method in BASELINES}
-    behind = pairs.differences([(run, best) for run in runs])
+def _of_setting(results: Sequence[Result], reach: Reach, pairs: Pairs) -> tuple[Standing, ...]:
+    best = best_result(results)
+    baselines = {result.method: result for result in results if result.method in BASELINES}
+    behind = pairs.differences([(result, best) for result in results])
+    near = ((1 + NEAR) * best.by_seed()).tolist()
     found = []
-    for run, difference in zip(runs, behind, strict=True):
-        reach_s, solves = reach.selected(run)
+    for result, difference in zip(results, behind, strict=True):
+        reach_s, solves = reach.selected(result)
         found.append(
             Standing(
-                run=run,
-                interval=pairs.interval(run),
-                behind=None if run is best else difference,
-                is_best=run is best,
+                result=result,
+                interval=pairs.interval(result),
+                behind=None if result is best else difference,
+                is_best=result.regret() <= (1 + _EQUAL) * best.regret(),
                 reach_s=reach_s,
-                near_s=reach.time_to(run, (1 + NEAR) * best.test_regret),
+                near_s=reach.time_to(result, near),
                 solves=solves,
-                speedups={name: reach.speedup(run, other) for name, other in baselines.items()},
+                speedups={name: reach.speedup(result, other) for name, other in baselines.items()},
             )
         )
-    return sorted(found, key=lambda standing: standing.run.test_regret)
+    return tuple(sorted(found, key=_place))
+
+
+def _place(standing: Standing) -> tuple[bool, float, tuple[float, float, str]]:
+    result = standing.result
+    regret = 0.0 if standing.is_best else result.regret()
+    return not standing.is_best, regret, method_order(result.method)

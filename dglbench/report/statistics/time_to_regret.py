@@ -2,23 +2,25 @@
 
 A time is read off the best-so-far curve (test regret of the epoch that is best
 on validation so far), the same way for a method and for what it is compared
-with. So a baseline that reached its own final level early is not charged for
-the epochs it went on after that.
+with, and over repeats as the time that is expected. So a baseline that reached its
+own final level early is not charged for the epochs it went on after that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dglbench.report.cells import Result
 from dglbench.report.loading import Report, Run
 from dglbench.report.statistics.curves import curves
+from dglbench.report.style.palette import method_order
 from dglbench.statistics import Numbers
 
-__all__ = ["NEAR", "Reach", "Speedup", "best_run", "blocks", "in_name_order"]
+__all__ = ["NEAR", "Reach", "Speedup", "best_result", "blocks", "in_name_order"]
 
 NEAR = 0.05
 """Within this share of the best method's regret counts as near it."""
@@ -30,11 +32,12 @@ class _Curve(NamedTuple):
     epoch: Numbers
     elapsed_s: Numbers
     solves: Numbers
+    test_regret: Numbers
     best_test_regret: Numbers
 
 
 class Speedup(NamedTuple):
-    """How many times sooner a run reached the baseline's regret; None with the reason why not."""
+    """How many times sooner a method had the baseline's regret; None with the reason why not."""
 
     times: float | None
     why: str = ""
@@ -57,40 +60,63 @@ class Reach:
         epochs = report.table("timing", runs).filter(pl.col("epoch") > 0)
         self._epoch_s = dict(epochs.group_by("run_id").agg(pl.col("epoch_s").mean()).iter_rows())
 
-    def selected(self, run: Run) -> tuple[float, int]:
-        """Return the training seconds and the solver calls up to the selected epoch."""
-        curve = self._curves[run.run_id]
-        at = int(np.flatnonzero(curve.epoch == run.selected_epoch)[0])
-        return float(curve.elapsed_s[at]), int(curve.solves[at])
+    def selected(self, result: Result) -> tuple[float, float]:
+        """Return the mean training seconds and solver calls up to the selected epoch."""
+        found = []
+        for run in result.runs:
+            curve = self._curves[run.run_id]
+            at = int(np.flatnonzero(curve.epoch == run.selected_epoch)[0])
+            found.append((float(curve.elapsed_s[at]), int(curve.solves[at])))
+        seconds, solves = np.mean(found, axis=0)
+        return float(seconds), float(solves)
 
-    def time_to(self, run: Run, target: float) -> float | None:
-        """Return the training seconds until the run first had ``target``, None if it never had."""
-        curve = self._curves[run.run_id]
-        met = np.flatnonzero(curve.best_test_regret <= target)
-        return float(curve.elapsed_s[met[0]]) if met.size else None
+    def last_regret(self, result: Result, r: int = 1) -> float:
+        """Return the expected test regret of the last epoch instead of the one validation chose."""
+        each = [
+            cell.expected([self._curves[run.run_id].test_regret[-1] for run in cell.runs], r)
+            for cell in result.cells
+        ]
+        return float(np.mean(each))
 
-    def speedup(self, run: Run, baseline: Run) -> Speedup:
-        """Compare the times at which two runs first had the baseline's selected test regret."""
-        if run.conditions != baseline.conditions:
+    def time_to(self, result: Result, targets: Sequence[float]) -> float | None:
+        """Return the training seconds expected until a target is met, one for each data seed.
+
+        What all repeats spent, those that never met it until their end, over how many met it: who
+        trains until it is met pays for the runs in vain too (the expected running time of Hansen
+        et al. 2009). None if no repeat met it; of one run, when it did.
+        """
+        spent, met = 0.0, 0
+        for cell, target in zip(result.cells, targets, strict=True):
+            for run in cell.runs:
+                curve = self._curves[run.run_id]
+                there = np.flatnonzero(curve.best_test_regret <= target)
+                spent += float(curve.elapsed_s[there[0]] if there.size else curve.elapsed_s[-1])
+                met += bool(there.size)
+        return spent / met if met else None
+
+    def speedup(self, result: Result, baseline: Result) -> Speedup:
+        """Compare the times at which two methods have the baseline's selected test regret."""
+        if result.conditions != baseline.conditions or len(result.conditions) > 1:
             return Speedup(None, "clock")
-        target = baseline.test_regret
         start = baseline.warm_start_regret
-        if start is not None and start <= target:
+        if start is not None and start <= baseline.regret():
             # Nothing was gained in training, so any ratio would be of set-up times.
             return Speedup(None, "start")
-        own, other = self.time_to(run, target), self.time_to(baseline, target)
+        targets = baseline.by_seed().tolist()
+        own, other = self.time_to(result, targets), self.time_to(baseline, targets)
         if own is None or other is None:
             return Speedup(None, "never")
         return Speedup(other / max(own, _TICK_S))
 
-    def epoch_s(self, run: Run) -> float | None:
+    def epoch_s(self, result: Result) -> float | None:
         """Return the mean seconds of a training epoch, set-up left out."""
-        return self._epoch_s.get(run.run_id)
+        known = [self._epoch_s[run.run_id] for run in result.runs if run.run_id in self._epoch_s]
+        return float(np.mean(known)) if known else None
 
 
 def in_name_order(report: Report) -> list[Run]:
     """Return the chosen runs in the order in which `load` has read their tables already."""
-    return sorted(report.chosen.values(), key=lambda run: run.run_id)
+    return sorted(report.chosen_runs(), key=lambda run: run.run_id)
 
 
 def blocks(frame: pl.DataFrame) -> Iterator[tuple[str, slice]]:
@@ -104,6 +130,6 @@ def blocks(frame: pl.DataFrame) -> Iterator[tuple[str, slice]]:
         yield str(row["value"]), slice(start, stop)
 
 
-def best_run(runs: Iterable[Run]) -> Run:
-    """Return the run with the lowest test regret."""
-    return min(runs, key=lambda run: (run.test_regret, run.run_id))
+def best_result(results: Iterable[Result]) -> Result:
+    """Return the result with the lowest mean test regret; of equals the first in display order."""
+    return min(results, key=lambda result: (result.regret(), method_order(result.method)))

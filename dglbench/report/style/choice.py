@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from dglbench.report.loading import Report, Run, Unit
@@ -29,12 +28,10 @@ def best_of_each_family(report: Report, units: Sequence[Unit]) -> set[str]:
     """
     regrets: dict[str, list[float]] = {}
     for unit in units:
-        runs = report.chosen_runs(unit)
-        # Without validation instances all are equal (`dglbench.runs.selection`).
-        held = {run: 0.0 if math.isnan(run.val_regret) else run.val_regret for run in runs}
-        whole = sum(held.values()) or 1.0
-        for run, regret in held.items():
-            regrets.setdefault(run.method, []).append(regret * len(runs) / whole)
+        cells = report.cells(unit)
+        whole = sum(cell.val_regret for cell in cells) or 1.0
+        for cell in cells:
+            regrets.setdefault(cell.method, []).append(cell.val_regret * len(cells) / whole)
     best: dict[str, tuple[int, float, str]] = {}
     for method, found in regrets.items():
         place = (len(units) - len(found), sum(found) / len(found), method)

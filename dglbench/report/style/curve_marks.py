@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.style.palette import method_order
-from dglbench.report.style.seed_band import mean_and_range
+from dglbench.report.style.seed_band import mean_and_band
 
 __all__ = ["BEST", "HELD", "RAW", "WARM", "Axis", "above", "limits", "panel_marks"]
 
@@ -55,7 +55,7 @@ def panel_marks(
         slot = 10 ** (axis.data + axis.slot * (place + 0.8))
         own = rows.filter(pl.col("method") == method)
         if own["run_id"].n_unique() > 1:
-            curve = mean_and_range(own)
+            curve = mean_and_band(own)
             xs, best = curve["x"].to_list(), curve["mean"].to_list()
             (across, lows), (_, highs) = (
                 _steps(xs, curve[end].to_list()) for end in ("low", "high")

@@ -1,8 +1,8 @@
 """Panels of regret curves: shared by the figures against time, solves and seeds.
 
 In each panel a method is a solid step line (test regret of the epoch that is
-best on validation so far) over its faint raw curve; where three data seeds or
-more are drawn together, their mean over a band from the lowest to the highest. A
+best on validation so far) over its faint raw curve; where several runs are drawn
+together (repeats, or three data seeds or more), their mean over a band. A
 marker sits where the selected epoch was reached. A shaded strip at the right, which is
 not part of the axis, shows the final levels with their intervals, one beside the other.
 """
@@ -10,12 +10,13 @@ not part of the axis, shows the final levels with their intervals, one beside th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotnine as p9
 import polars as pl
 
+from dglbench.report.loading import Run
 from dglbench.report.style.curve_marks import (
     BEST,
     HELD,
@@ -29,6 +30,7 @@ from dglbench.report.style.curve_marks import (
 )
 from dglbench.report.style.layout import FREE, PAGE_IN, Layout
 from dglbench.report.style.palette import method_order, style
+from dglbench.report.style.seed_band import MIDDLE_FROM
 from dglbench.report.style.theme import (
     MUTED,
     legend_lines,
@@ -41,7 +43,7 @@ from dglbench.report.style.theme import (
     wrap,
 )
 
-__all__ = ["draw_curves"]
+__all__ = ["draw_curves", "final_words"]
 
 _PANEL_HEIGHT_IN, _LEAST_HEIGHT_IN = 1.85, 1.15
 _SLOT_IN = 0.08
@@ -166,6 +168,21 @@ def draw_curves(
             legend_key_width=16,
         )
     )  # fmt: skip
+
+
+def final_words(runs: Sequence[Run]) -> str:
+    """Say what the levels at the right of the panels are."""
+    counts: dict[tuple[str, str], int] = {}
+    for run in runs:
+        key = run.unit.family, run.method
+        counts[key] = counts.get(key, 0) + 1
+    words = {
+        "one": "level with its 95 % interval over test instances (one run)",
+        "few": "mean and range over runs",
+        "many": f"mean and middle 80 % of {MIDDLE_FROM} runs or more",
+    }
+    kinds = {"one" if n == 1 else "few" if n < MIDDLE_FROM else "many" for n in counts.values()}
+    return "at the end: " + "; ".join(words[kind] for kind in words if kind in kinds)
 
 
 def _panel_height(rows: int, below_in: float, layout: Layout) -> float:

@@ -122,10 +122,11 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
-    own, with_, predictor = method.partition(WITH)
+    plain, with_, words = method.partition(WITH)
     if with_:
-        label = f"{style(own).label}{WITH}{predictor}"
-        return Style(label, style(own).colour, _pick(_VARIANT_SHAPES, method))
+        of, pale = style(plain), zlib.crc32(words.encode()) % _SHADES / (_SHADES - 1)
+        shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), method)
+        return Style(f"{of.label}{WITH}{words}", _mix(of.colour, "#FFFFFF", 0.4 * pale), shape)
     own, after, lead_in = method.partition(AFTER)
     first, _, epochs = lead_in.rpartition("-")
     if after and first:

@@ -1,4 +1,4 @@
-"""Several data seeds as one curve: mean and range of what was held at each moment."""
+"""Several repeats or data seeds as one curve: mean and band of what was held at each moment."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import polars as pl
 
 from dglbench.statistics import Numbers
 
-__all__ = ["held", "mean_and_range"]
+__all__ = ["MIDDLE_FROM", "held", "mean_and_band"]
 
+MIDDLE_FROM = 10
+"""From so many runs on the band is their middle 80 %, else from the lowest to the highest."""
 _POINTS = 160
 
 
@@ -20,8 +22,8 @@ def held(xs: Numbers, levels: Numbers, before: float | None, at: Numbers) -> Num
     return values
 
 
-def mean_and_range(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return x, mean, low and high of one method from the rows of its seeds' curves."""
+def mean_and_band(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return x, mean, low and high of one method from the rows of its runs' curves."""
     parts = [part.sort("epoch") for part in rows.partition_by("run_id", maintain_order=True)]
     xs = [part["x"].to_numpy() for part in parts]
     # From where every seed has begun; after its end a seed holds its level.
@@ -35,7 +37,6 @@ def mean_and_range(rows: pl.DataFrame) -> pl.DataFrame:
             for x, part in zip(xs, parts, strict=True)
         ]
     )
-    return pl.DataFrame(
-        {"x": grid, "mean": levels.mean(axis=0), "low": levels.min(axis=0),
-         "high": levels.max(axis=0)}
-    )  # fmt: skip
+    tail = 0.1 if len(parts) >= MIDDLE_FROM else 0.0
+    low, high = np.quantile(levels, [tail, 1 - tail], axis=0)
+    return pl.DataFrame({"x": grid, "mean": levels.mean(axis=0), "low": low, "high": high})

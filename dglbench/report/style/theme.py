@@ -17,10 +17,10 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report, Unit
-from dglbench.report.model import one_seed_each
 from dglbench.report.style.layout import COLUMN_IN
 from dglbench.report.style.palette import Style, method_order, style
 from dglbench.report.style.titles import title
+from dglbench.report.units import one_seed_each
 from dglbench.words import short_number, short_seconds
 
 __all__ = [
@@ -231,8 +231,8 @@ def clock_note(report: Report, units: Iterable[Unit]) -> tuple[dict[str, str], s
 
 
 def dgl_table(report: Report, table: str, figure: str) -> pl.DataFrame:
-    """Read a table that only DGL runs have: of the chosen ones, one seed of every setting."""
-    runs = [run for unit in one_seed_each(report.units) for run in report.chosen_runs(unit)]
+    """Read a table that only DGL runs have: of one data seed of every setting, the first repeat."""
+    runs = [cell.first for unit in one_seed_each(report.units) for cell in report.cells(unit)]
     frame = report.table(table, runs)
     if frame.is_empty():
         raise ReportError(

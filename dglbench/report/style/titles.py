@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dglbench.report.loading import Unit
 from dglbench.words import percent
 
-__all__ = ["listing", "plural", "seed_words", "title", "without_seed"]
+__all__ = ["listing", "plural", "title", "without_seed"]
 
 
 def title(unit: Unit) -> str:
@@ -23,18 +23,8 @@ def title(unit: Unit) -> str:
 
 
 def without_seed(unit: Unit) -> str:
-    """Return the title that units share which differ by nothing but their seeds."""
-    seeds = (f"seed {unit.seed}", f"train seed {unit.train_seed}")
-    return ", ".join(part for part in title(unit).split(", ") if part not in seeds)
-
-
-def seed_words(unit: Unit, among: Sequence[Unit]) -> str:
-    """Return what distinguishes a unit within its family: data seed, training seed, or both."""
-    if len({other.train_seed for other in among}) == 1:
-        return str(unit.seed)
-    if len({other.seed for other in among}) == 1:
-        return f"training {unit.train_seed}"
-    return f"{unit.seed}, training {unit.train_seed}"
+    """Return the title that units share which differ by nothing but their data seed."""
+    return ", ".join(part for part in title(unit).split(", ") if part != f"seed {unit.seed}")
 
 
 def plural(number: int, word: str) -> str:

@@ -9,8 +9,9 @@ from importlib import import_module
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report
 from dglbench.report.names import CHANGES, TABLE_NAMES
+from dglbench.report.statistics.comparisons import by_setting
 from dglbench.report.statistics.equivalence import BAND
-from dglbench.report.style.titles import listing, title
+from dglbench.report.style.titles import listing
 from dglbench.report.tables.sheet import Sheet
 from dglbench.report.tables.writer import FORMATS, render
 
@@ -45,15 +46,16 @@ def say_measure(sheet: Sheet, report: Report) -> Sheet:
 
 
 def _measures(report: Report) -> list[str]:
+    settings = by_setting(report)
     pooled = [
-        title(unit)
-        for unit in report.units
-        if any(run.judged_by == "pooled" for run in report.chosen_runs(unit))
+        each.title
+        for each in settings
+        if any(run.judged_by == "pooled" for result in each.results for run in result.runs)
     ]
     relative = "relative, the mean over instances of regret / |optimum|"
     if not pooled:
         return [f"regret: {relative}."]
-    some = len(pooled) < len([unit for unit in report.units if report.chosen_runs(unit)])
+    some = len(pooled) < len(settings)
     where, elsewhere = (f"in {listing(pooled)} ", f"; elsewhere {relative}") if some else ("", "")
     return [
         f"regret: {where}pooled, Σ regret / Σ |optimum|, because too many optima are near 0 to "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dglbench.report.cells import configuration
 from dglbench.report.loading import Report, Run
 from dglbench.report.searches import accounts, search_notes
 from dglbench.report.style.palette import method_order, style
@@ -38,7 +39,8 @@ def budget(report: Report) -> Sheet:
     rows, mixed = [], False
     for key in sorted(groups, key=lambda key: (rank[key[0]], method_order(key[1]))):
         chosen = report.chosen.get(key)
-        account = swept.get(chosen.run_id) if chosen else None
+        ids = [run.run_id for run in chosen.runs] if chosen else []
+        account = next((swept[run_id] for run_id in ids if run_id in swept), None)
         cost = account or _of_runs(groups[key])
         mixed |= not cost.alike
         rows.append(_budget_row(groups[key][0], cost))
@@ -111,7 +113,7 @@ def _swept(report: Report) -> dict[str, _Cost]:
 
 def _of_runs(runs: Sequence[Run]) -> _Cost:
     return _Cost(
-        configurations=len({repr(sorted(run.options.items())) for run in runs}),
+        configurations=len({configuration(run.identity) for run in runs}),
         runs=len(runs),
         unfinished=sum(run.state != "done" for run in runs),
         train_s=sum(run.train_s or 0.0 for run in runs),

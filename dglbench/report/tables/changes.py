@@ -1,9 +1,9 @@
-"""What changed between two result sets, run by run: an upgrade, a machine, a version of a method.
+"""What changed between two result sets, cell by cell: an upgrade, a machine, another version.
 
-The runs that stand for a method in a setting are matched by setting, seed, solver
-and data. Regrets are compared on the same test instances (paired bootstrap, as in
-`pairwise`), speed by the seconds of an epoch, with a bootstrap interval over
-epochs of the ratio of their means. A last column names what else differs.
+The cells that stand for a method in a setting are matched by setting, data seed, solver and data.
+Regrets are compared on the same test instances (paired bootstrap over repeats and instances),
+speed by the seconds of an epoch, with a bootstrap interval over epochs of the ratio of their means.
+A last column names what else differs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 
 from dglbench.errors import ReportError
-from dglbench.report.loading import Report, Run
+from dglbench.report.cells import Cell as Repeats
+from dglbench.report.cells import Result
+from dglbench.report.loading import Report
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural
@@ -45,7 +47,7 @@ class Ratio(NamedTuple):
 
 def changes(before: Report, after: Report) -> Sheet:
     """Compare two folders: the first is before, the second after."""
-    keys = [(run.unit.key, run.method) for run in before.chosen_runs()]
+    keys = [(cell.unit.key, cell.method) for cell in before.cells()]
     shared = [key for key in keys if key in after.chosen]
     if not shared:
         raise ReportError(
@@ -57,15 +59,15 @@ def changes(before: Report, after: Report) -> Sheet:
     rows, verdicts = [], []
     for key in shared:
         first, second = before.chosen[key], after.chosen[key]
-        difference = new.difference(second, first, old)
-        ratio = epoch_ratio(clocks[0].get(first.run_id), clocks[1].get(second.run_id))
+        difference = new.difference(Result(key[1], (second,)), Result(key[1], (first,)), old)
+        ratio = epoch_ratio(clocks[0].get(key), clocks[1].get(key))
         rows.append(_row(first, second, difference, ratio))
         verdicts.append(rows[-1][-2].value)
     counted = ", ".join(
         f"{verdicts.count(word)} {word}" for word in dict.fromkeys(map(str, verdicts))
     )
     notes = [
-        f"{before.folder} → {after.folder}: {plural(len(shared), 'run')} in both ({counted}).",
+        f"{before.folder} → {after.folder}: {plural(len(shared), 'cell')} in both ({counted}).",
         f"change: second minus first, mean over the same test instances, percentage points, with a "
         f"{100 * LEVEL:.0f} % bootstrap interval; epoch time: seconds per epoch of "
         "the second over those of the first, with an interval over epochs. † made under different "
@@ -75,8 +77,8 @@ def changes(before: Report, after: Report) -> Sheet:
     only_old, only_new = len(keys) - len(shared), len(after.chosen) - len(shared)
     if only_old or only_new:
         notes.append(
-            f"Only in the first: {plural(only_old, 'run')}; only in the second: "
-            f"{plural(only_new, 'run')}."
+            f"Only in the first: {plural(only_old, 'cell')}; only in the second: "
+            f"{plural(only_new, 'cell')}."
         )
     return Sheet("changes", "What changed", _COLUMNS, tuple(rows), tuple(notes), by="setting")
 
@@ -111,7 +113,7 @@ _WORDS = {"lower": "lower", "higher": "higher", "open": "no change shown"}
 
 
 def _row(
-    first: Run, second: Run, difference: Difference | None, ratio: Ratio | None
+    first: Repeats, second: Repeats, difference: Difference | None, ratio: Ratio | None
 ) -> tuple[Cell, ...]:
     same = difference is not None and difference.low == difference.high == 0
     verdict = "not comparable" if difference is None else _WORDS[difference.verdict]
@@ -119,10 +121,10 @@ def _row(
     return (
         setting_cell(second.unit),
         Cell(style(second.method).label, second.method),
-        Cell(percent(first.test_regret), first.test_regret),
-        Cell(percent(second.test_regret), second.test_regret),
+        Cell(percent(first.regret()), first.regret()),
+        Cell(percent(second.regret()), second.regret()),
         *_change(difference),
-        *_ratio(ratio, alike=first.conditions == second.conditions),
+        *_ratio(ratio, alike=first.first.conditions == second.first.conditions),
         Cell(verdict, verdict, {"lower": "best", "higher": "bad"}.get(verdict, "muted")),  # type: ignore[arg-type]
         text("; ".join(_unlike(first, second)) or "—"),
     )
@@ -144,16 +146,23 @@ def _ratio(ratio: Ratio | None, *, alike: bool) -> tuple[Cell, Cell, Cell]:
     return shown, Cell("", ratio.low), Cell("", ratio.high)
 
 
-def _epochs(report: Report) -> dict[str, Numbers]:
+def _epochs(report: Report) -> dict[tuple[str, str], Numbers]:
+    """Return the seconds of all epochs of each cell."""
     timing = report.table("timing", report.chosen_runs()).filter(pl.col("epoch") > 0)
-    return {
+    runs = {
         str(rows["run_id"][0]): rows["epoch_s"].to_numpy()
         for rows in timing.partition_by("run_id", maintain_order=True)
     }
+    return {
+        key: np.concatenate(known)
+        for key, cell in report.chosen.items()
+        if (known := [runs[run.run_id] for run in cell.runs if run.run_id in runs])
+    }
 
 
-def _unlike(first: Run, second: Run) -> list[str]:
+def _unlike(one: Repeats, other: Repeats) -> list[str]:
     """Name what differs: options, code, conditions, versions of libraries."""
+    first, second = one.first, other.first
     words = _differing(first.options, second.options)
     if first.identity.source != second.identity.source:
         words.append("code")

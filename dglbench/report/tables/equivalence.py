@@ -27,10 +27,10 @@ def equivalence(report: Report, baseline: str | None = None, band: float = BAND)
     baseline = check_baseline(report, baseline)
     design = blocks(report)
     columns = _columns(band)
-    if len(design.units) < 2 or len(design.methods) < 2:
+    if len(design.settings) < 2 or len(design.methods) < 2:
         why = "A comparison over settings needs two methods with results in two settings or more."
         return Sheet("equivalence", _TITLE, columns, (), (why,))
-    regret = design.regret
+    regret = design.regret()
     notes = []
     if baseline is None and len(design.methods) > _MOST_METHODS:
         mean_ranks = average_ranks(regret).mean(axis=0)
@@ -55,9 +55,9 @@ def equivalence(report: Report, baseline: str | None = None, band: float = BAND)
         f"{design.scope}, "
         f"{SAMPLES:,} draws. A verdict needs {_percent(SURE)}.",
     ]
-    if len(design.units) < FEW:
+    if len(design.settings) < FEW:
         notes.append(
-            f"Only {len(design.units)} settings: read these as a hint, not as a finding "
+            f"Only {len(design.settings)} settings: read these as a hint, not as a finding "
             f"({FEW} or more would be better)."
         )
     return Sheet("equivalence", _TITLE, columns, tuple(rows), (*notes, *design.left_out))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from dglbench.report.cells import Result
 from dglbench.report.commands import retime
-from dglbench.report.loading import Comparability, Report, Run, Unit
-from dglbench.report.statistics.standings import BASELINES, Standing, standings
-from dglbench.report.statistics.time_to_regret import NEAR
+from dglbench.report.loading import Report
+from dglbench.report.statistics.intervals import FEWEST_SEEDS
+from dglbench.report.statistics.paired import Pairs
+from dglbench.report.statistics.standings import BASELINES, Board, Standing, standings
+from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import title
 from dglbench.report.tables.sheet import (
@@ -19,48 +22,33 @@ from dglbench.report.tables.sheet import (
     Sheet,
     Tone,
     count,
-    setting_cell,
+    share,
     text,
+    with_interval,
 )
 from dglbench.words import percent, ratio, seconds
 
 __all__ = ["leaderboard", "unfinished"]
 
 
-def leaderboard(report: Report, board: Mapping[str, list[Standing]] | None = None) -> Sheet:
+def leaderboard(
+    report: Report,
+    boards: Sequence[Board] | None = None,
+    reach: Reach | None = None,
+    pairs: Pairs | None = None,
+) -> Sheet:
     """Lay the standings out as a table."""
-    board = standings(report) if board is None else board
-    rows, notes = [], [*_LEGEND]
-    for unit in report.units:
-        if unit.label not in board:
-            continue
-        runs = [standing.run for standing in board[unit.label]]
-        verdict = Comparability.of(unit, runs)
-        unlike = verdict.unlike_libraries
-        setting = setting_cell(unit)
-        rows += [
-            _row(setting, standing, verdict.comparable, standing.run.run_id in unlike)
-            for standing in board[unit.label]
-        ]
-        if unlike:
-            notes.append(
-                f"‡ {title(unit)}: made with other versions of the numerical libraries than most "
-                "rows; that alone may change the regret."
-            )
-        if not verdict.comparable:
-            notes.append(
-                f"† {verdict.reason} To time them under equal conditions: {retime(report, unit)}"
-            )
-        notes += _unequal_protocols(unit, runs)
-        if {run.choose for run in runs} == {"last"}:
-            notes.append(f"{title(unit)}: the last epoch counts (choose=last), none is chosen.")
-    columns = tuple(
-        dataclasses.replace(column, files_only=True)
-        if column.key in {f"speedup_{name}" for name in BASELINES if name not in report.methods}
-        else column
-        for column in _COLUMNS
+    reach, pairs = reach or Reach(report), pairs or Pairs(report)
+    boards = standings(report, reach, pairs) if boards is None else boards
+    rows, notes = [], []
+    for board in boards:
+        rows += [_row(report, board, each, reach, pairs) for each in board.standings]
+        notes += _notes(report, board)
+    legend = _legend(report, boards)
+    columns = _columns(report, boards)
+    return Sheet(
+        "leaderboard", "Leaderboard", columns, tuple(rows), (*legend, *notes), by="setting"
     )
-    return Sheet("leaderboard", "Leaderboard", columns, tuple(rows), tuple(notes), by="setting")
 
 
 def unfinished(report: Report) -> list[str]:
@@ -74,49 +62,52 @@ def unfinished(report: Report) -> list[str]:
     return sentences + [f"{run_id}: unreadable, {why}" for run_id, why in report.unreadable]
 
 
-def _unequal_protocols(unit: Unit, runs: Sequence[Run]) -> list[str]:
-    """Note differences of protocol between methods; the warm start is a method's own choice."""
-    differing = sorted(
-        name
-        for name in ("epochs", "batch_size", "patience", "evaluate_every", "choose")
-        if len({repr(run.protocol.get(name)) for run in runs}) > 1
-    )
-    if not differing:
-        return []
-    made: dict[str, list[str]] = {}
-    for run in runs:
-        words = ", ".join(
-            f"{name.replace('_', ' ')} {run.protocol.get(name)}" for name in differing
-        )
-        made.setdefault(words, []).append(style(run.method).label)
-    parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
-    return [f"{title(unit)}: the methods were trained with different protocols ({parts})."]
-
-
 def _row(
-    setting: Cell, standing: Standing, comparable: bool, unlike_libraries: bool
+    report: Report, board: Board, standing: Standing, reach: Reach, pairs: Pairs
 ) -> tuple[Cell, ...]:
-    run, interval = standing.run, standing.interval
+    result, interval = standing.result, standing.interval
+    verdict = board.comparability
     mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
-    regret = percent(run.test_regret)
-    if interval is not None:
-        regret += f" ({100 * interval[0]:.2f}–{100 * interval[1]:.2f})"
-    regret += " ‡" if unlike_libraries else ""
+    unlike = any(run.run_id in verdict.unlike_libraries for run in result.runs)
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
-    low, high = interval or (None, None)
+    lost = sum(cell.lost for cell in result.cells)
+    repeats = Cell(f"{result.repeats}" + (f" ({lost} failed)" if lost else ""), result.repeats)
     return (
-        setting,
-        Cell(style(run.method).label + mark, run.method, tone),
-        Cell(regret, run.test_regret, tone),
-        Cell("", low),
-        Cell("", high),
+        Cell(board.comparison.title, board.comparison.label),
+        Cell(style(result.method).label + mark, result.method, tone),
+        *with_interval(result.regret(), interval, tone, " ‡" if unlike else ""),
+        *_range(result),
+        *_best_of(report, result, pairs),
         text("best" if standing.is_best else "tied" if standing.ties_best else "behind"),
-        Cell(f"{run.absolute_regret:.3g}", run.absolute_regret),
-        _time(standing.reach_s, comparable),
-        _time(standing.near_s, comparable),
-        count(standing.solves),
+        share(reach.last_regret(result)),
+        Cell(f"{result.absolute():.3g}", result.absolute()),
+        _time(standing.reach_s, verdict.comparable),
+        _time(standing.near_s, verdict.comparable),
+        count(round(standing.solves)),
         *(_speedup(standing, name) for name in BASELINES),
-        text(run.run_id),
+        count(len(result.cells)),
+        repeats,
+        text(result.first.run_id if len(result.runs) == 1 else None),
+    )
+
+
+def _range(result: Result) -> tuple[Cell, Cell, Cell]:
+    regrets = [run.test_regret for run in result.runs]
+    low, high = min(regrets), max(regrets)
+    words = f"{100 * low:.2f}–{100 * high:.2f}"
+    return Cell(words if len(regrets) > 1 else "—", None), Cell("", low), Cell("", high)
+
+
+def _best_of(report: Report, result: Result, pairs: Pairs) -> tuple[Cell, ...]:
+    """Return the reading best of r, with its interval and what the r repeats cost together."""
+    r = report.best_of
+    if r > result.most or r == 1:
+        return NOTHING, Cell("", None), Cell("", None), NOTHING, Cell("", None)
+    spent = r * sum(cell.train_s for cell in result.cells) / len(result.cells)
+    return (
+        *with_interval(result.regret(r), pairs.interval(result, r)),
+        Cell(seconds(spent), spent),
+        Cell("", result.absolute(r)),
     )
 
 
@@ -129,12 +120,37 @@ def _time(value: float | None, comparable: bool) -> Cell:
 
 def _speedup(standing: Standing, baseline: str) -> Cell:
     speedup = standing.speedups.get(baseline)
-    if speedup is None or standing.run.method == baseline:
+    if speedup is None or standing.result.method == baseline:
         return NOTHING
     if speedup.times is not None:
         return Cell(ratio(speedup.times), speedup.times)
+    if speedup.why == "start" and standing.result.warm_start_regret is None:
+        return NOTHING  # it did not begin from the warm start
     words = {"clock": "†", "start": "at start"}
     return Cell(words.get(speedup.why, "—"), None, "muted")
+
+
+def _columns(report: Report, boards: Sequence[Board]) -> tuple[Column, ...]:
+    """Return the columns; those that say nothing here are kept for files alone."""
+    results = [each.result for board in boards for each in board.standings]
+    hidden = {f"speedup_{name}" for name in BASELINES if name not in report.methods}
+    if all(len(result.runs) == 1 for result in results):
+        hidden |= {"range"}
+    if report.best_of == 1:
+        hidden |= {"best_of", "best_of_s"}
+    if all(len(result.cells) == 1 for result in results):
+        hidden |= {"seeds"}
+    if all(result.repeats == 1 for result in results):
+        hidden |= {"repeats"}
+    titled = {"best_of": f"best of {report.best_of} (95 %)", "best_of_s": f"{report.best_of} runs"}
+    return tuple(
+        dataclasses.replace(
+            column,
+            files_only=column.files_only or column.key in hidden,
+            title=titled.get(column.key, column.title),
+        )
+        for column in _COLUMNS
+    )
 
 
 _COLUMNS = (
@@ -142,17 +158,37 @@ _COLUMNS = (
     Column("method", "method", "★ lowest test regret; ≈ not distinguishable from it"),
     Column(
         "test_regret",
-        "test regret (95 %)",
-        "test relative regret at the epoch with the lowest validation regret",
+        "one run (95 %)",
+        "expected test regret of one run, at the epoch with the lowest validation regret",
         numeric=True,
     ),
     Column("regret_low", "from", "lower end of the interval", numeric=True, files_only=True),
     Column("regret_high", "to", "upper end of the interval", numeric=True, files_only=True),
+    Column("range", "range", "lowest and highest test regret of a run", numeric=True),
+    Column("range_low", "lowest", "lowest test regret of a run", numeric=True, files_only=True),
+    Column("range_high", "highest", "highest test regret of a run", numeric=True, files_only=True),
+    Column(
+        "best_of",
+        "best of r (95 %)",
+        "expected test regret of the best of r runs by validation",
+        numeric=True,
+    ),
+    Column("best_of_low", "from", "lower end of its interval", numeric=True, files_only=True),
+    Column("best_of_high", "to", "upper end of its interval", numeric=True, files_only=True),
+    Column("best_of_s", "r runs", "training seconds of the r runs together", numeric=True),
+    Column("best_of_absolute", "absolute", "the same in the unit of the labels", numeric=True,
+           files_only=True),
     Column("standing", "standing", "best, tied with it, or behind", files_only=True),
+    Column(
+        "last_regret",
+        "last epoch",
+        "test regret of the last epoch: the gap is what choosing the epoch by validation is worth",
+        numeric=True,
+    ),
     Column(
         "absolute_regret",
         "absolute",
-        "mean test regret per instance, in the unit of the labels",
+        "mean test regret per instance of one run, in the unit of the labels",
         numeric=True,
     ),
     Column("reach_s", "time", "training time to the selected epoch", numeric=True),
@@ -167,16 +203,91 @@ _COLUMNS = (
         "speedup_qptl", "vs QPTL", "how many times sooner it had QPTL's test regret", numeric=True
     ),
     Column("speedup_spo", "vs SPO+", "how many times sooner it had SPO+'s regret", numeric=True),
-    Column("run_id", "run", "the run that stands for the method", files_only=True),
-)
+    Column("seeds", "seeds", "data seeds", numeric=True),
+    Column("repeats", "repeats", "repeats on each data seed", numeric=True),
+    Column("run_id", "run", "the run, where there is only one", files_only=True),
+)  # fmt: skip
 
-_LEGEND = (
-    "★ lowest test regret; ≈ not distinguishable from ★: the 95 % bootstrap interval of the "
-    "difference on the same test instances contains 0. absolute: mean test regret per instance, in "
-    "the "
-    "unit of the labels.",
-    "time: training seconds to the epoch chosen on validation, without evaluation and without the "
-    "shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in the "
-    "setting. vs: time the baseline needed for its own regret, over the time this method needed "
-    "for the same; — the method never reached it; at start: the warm start had already reached it.",
-)
+
+def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
+    r = report.best_of
+    notes = [
+        "★ lowest test regret of one run, its mean over repeats and data seeds; ≈ not "
+        "distinguishable from ★: the 95 % interval of the difference contains 0. last epoch: what "
+        "the last epoch has instead of the one that validation chose. absolute: mean test regret "
+        "per instance, in the unit of the labels.",
+    ]
+    if r > 1:
+        notes.append(
+            f"best of {r}: {r} runs are trained, and the one with the lowest validation regret is "
+            "kept; its expected test regret, computed exactly from the repeats, at "
+            f"{r} times the cost. A method with fewer than {2 * r} repeats shows none."
+        )
+    elif any(each.result.repeats == 1 for board in boards for each in board.standings):
+        notes.append(
+            "Some methods have one run on each data seed: another start may end elsewhere. "
+            "`--repeats 8` says how far."
+        )
+    notes.append(
+        "time: training seconds to the epoch chosen on validation, without evaluation and without "
+        "the shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in "
+        "the setting. vs: time the baseline needed for its own regret, over the time this method "
+        "needed for the same; over repeats, the time expected if one trains until it is met. — "
+        "never reached; at start: the warm start had already reached it."
+    )
+    return notes
+
+
+def _notes(report: Report, board: Board) -> list[str]:
+    comparison, verdict = board.comparison, board.comparability
+    where = comparison.title
+    notes = [f"{where}: {_over(board)}."]
+    if board.unimproved and board.start is not None:
+        notes.append(f"{where}: no method ended below the warm start, {percent(board.start)}.")
+    if comparison.left_out:
+        notes.append(f"{comparison.left_out}.")
+    if verdict.unlike_libraries:
+        notes.append(
+            f"‡ {where}: made with other versions of the numerical libraries than most "
+            "rows; that alone may change the regret."
+        )
+    if not verdict.comparable:
+        again = retime(report, comparison.units)
+        notes.append(f"† {verdict.reason} To time them under equal conditions: {again}")
+    if all(run.choose == "last" for each in board.standings for run in each.result.runs):
+        notes.append(f"{where}: the last epoch counts (choose=last), none is chosen.")
+    return notes + _unequal_protocols(board)
+
+
+def _over(board: Board) -> str:
+    """Say over what the intervals of a setting were taken."""
+    comparison = board.comparison
+    if len(comparison.units) >= FEWEST_SEEDS:
+        return f"{comparison.over}; intervals over data seeds (t), differences paired by data seed"
+    start = " and of this one start" if comparison.repeats == 1 else ""
+    return (
+        f"{comparison.over}; intervals over repeats and test instances, of these data only{start}"
+        if comparison.repeats > 1
+        else f"{comparison.over}; intervals over test instances, of these data only{start}"
+    )
+
+
+def _unequal_protocols(board: Board) -> list[str]:
+    """Note differences of protocol between methods; the warm start is a method's own choice."""
+    runs = [run for standing in board.standings for run in standing.result.runs]
+    differing = sorted(
+        name
+        for name in ("epochs", "batch_size", "patience", "evaluate_every")
+        if len({repr(run.protocol.get(name)) for run in runs}) > 1
+    )
+    if not differing:
+        return []
+    made: dict[str, dict[str, None]] = {}
+    for run in runs:
+        words = ", ".join(
+            f"{name.replace('_', ' ')} {run.protocol.get(name)}" for name in differing
+        )
+        made.setdefault(words, {})[style(run.method).label] = None
+    parts = "; ".join(f"{words}: {', '.join(methods)}" for words, methods in made.items())
+    where = board.comparison.title
+    return [f"{where}: the methods were trained with different protocols ({parts})."]

@@ -1,46 +1,67 @@
-"""Every pair of methods of every setting, compared on the same test instances."""
+"""Every pair of methods of every setting: the difference of their regrets, in both readings."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from itertools import combinations
 
-from dglbench.report.loading import Report, Run, Unit
+from dglbench.report.cells import Result
+from dglbench.report.loading import Report
+from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import title
-from dglbench.report.tables.sheet import SETTING, Cell, Column, Sheet, count, setting_cell
+from dglbench.report.tables.sheet import NOTHING, SETTING, Cell, Column, Sheet, points, text
 from dglbench.statistics import LEVEL, RESAMPLES
 
 __all__ = ["pairwise"]
 
 
-def pairwise(report: Report) -> Sheet:
-    """Compare every pair of methods of every unit; the better one stands first."""
-    pairs = Pairs(report)
+def pairwise(report: Report, pairs: Pairs | None = None) -> Sheet:
+    """Compare every pair of methods of every setting; the better one stands first."""
+    pairs = pairs or Pairs(report)
     rows = []
     unmatched: Counter[str] = Counter()
-    for unit in report.units:
-        ranked = sorted(report.chosen_runs(unit), key=lambda run: (run.test_regret, run.run_id))
+    for comparison in by_setting(report):
+        ranked = sorted(comparison.results, key=lambda result: (result.regret(), result.method))
         listed = list(combinations(ranked, 2))
-        for (better, worse), difference in zip(listed, pairs.together(listed), strict=True):
+        found = pairs.differences(listed, together=True)
+        able = [pair for pair in listed if min(each.most for each in pair) >= report.best_of > 1]
+        best = pairs.differences(able, r=report.best_of, together=True)
+        restarted = dict(zip(able, best, strict=True))
+        for pair, difference in zip(listed, found, strict=True):
             if difference is None:
-                unmatched[title(unit)] += 1
+                unmatched[comparison.title] += 1
             else:
-                rows.append(_row(unit, better, worse, difference))
+                rows.append(_row(comparison, *pair, difference, restarted.get(pair)))
     notes = [
-        f"difference: mean of the first method's relative regret minus the second's over the same "
-        f"test instances, in percentage points, with an interval from {RESAMPLES:,} bootstrap "
-        f"resamples. The intervals of a setting hold for all of its pairs together at "
-        f"{100 * LEVEL:.0f} % (max-t), so they are wider than those of the leaderboard, which "
-        "compares one pair at a time. A method is better only if the interval excludes 0."
+        f"difference: the first method's expected test regret of one run minus the second's, in "
+        f"percentage points. The intervals of a setting hold for all of its pairs together at "
+        f"{100 * LEVEL:.0f} %, so they are wider than those of the leaderboard, which compares one "
+        "pair at a time. A method is better only if the interval excludes 0. Over three data "
+        "seeds or more: t over the data seeds' differences (Bonferroni); with fewer, of these data "
+        f"only: {RESAMPLES:,} bootstrap resamples of repeats and of the shared test instances "
+        "(max-t)."
     ]
+    if report.best_of > 1:
+        notes.append(f"best of {report.best_of}: the same for the best of so many by validation.")
     for label, number in unmatched.items():
         notes.append(
             f"{label}: {number} pairs were evaluated on different instances and are left out"
         )
+    columns = tuple(
+        dataclasses.replace(
+            column,
+            files_only=column.files_only
+            or (column.key.startswith("best_of") and report.best_of == 1),
+            title=column.title.replace(" r", f" {report.best_of}")
+            if column.key.startswith("best_of")
+            else column.title,
+        )
+        for column in _COLUMNS
+    )
     return Sheet(
-        "pairwise", "Pairwise differences", _COLUMNS, tuple(rows), tuple(notes), by="setting"
+        "pairwise", "Pairwise differences", columns, tuple(rows), tuple(notes), by="setting"
     )
 
 
@@ -51,26 +72,44 @@ _COLUMNS = (
     Column("difference", "difference", "mean difference, percentage points", numeric=True),
     Column("low", "interval from", "lower end of the interval", numeric=True),
     Column("high", "to", "upper end of the interval", numeric=True),
-    Column("instances", "instances", "test instances both were judged on", numeric=True),
     Column("verdict", "so", "whether the interval excludes 0"),
-)
+    Column("best_of_difference", "best of r", "difference of best of r, points", numeric=True),
+    Column("best_of_low", "from", "lower end of its interval", numeric=True),
+    Column("best_of_high", "to", "upper end of its interval", numeric=True),
+    Column("best_of_verdict", "so", "whether that interval excludes 0"),
+    Column("over", "over", "what the intervals speak of"),
+    Column("instances", "instances", "test instances both were judged on", numeric=True,
+           files_only=True),
+)  # fmt: skip
 
 _WORDS = {"lower": "better", "higher": "worse", "open": "not distinguishable"}
 
 
-def _row(unit: Unit, first: Run, second: Run, difference: Difference) -> tuple[Cell, ...]:
-    verdict = difference.verdict
+def _row(
+    comparison: Comparison,
+    first: Result,
+    second: Result,
+    difference: Difference,
+    restarted: Difference | None,
+) -> tuple[Cell, ...]:
     return (
-        setting_cell(unit),
+        Cell(comparison.title, comparison.label),
         Cell(style(first.method).label, first.method),
         Cell(style(second.method).label, second.method),
-        _points(difference.mean),
-        _points(difference.low),
-        _points(difference.high),
-        count(difference.instances),
-        Cell(_WORDS[verdict], _WORDS[verdict], "best" if verdict == "lower" else "muted"),
+        *_difference(difference),
+        *_difference(restarted),
+        text(difference.over),
+        Cell(f"{difference.instances:,}", difference.instances),
     )
 
 
-def _points(value: float) -> Cell:
-    return Cell(f"{100 * value:+.2f}".replace("-", "−"), 100 * value)
+def _difference(difference: Difference | None) -> tuple[Cell, ...]:
+    if difference is None:
+        return (NOTHING,) * 4
+    word = _WORDS[difference.verdict]
+    return (
+        points(difference.mean),
+        points(difference.low),
+        points(difference.high),
+        Cell(word, word, "best" if difference.verdict == "lower" else "muted"),
+    )

@@ -22,7 +22,7 @@ _WITHIN = f"{100 * NEAR:.0f} %"
 def profile(report: Report, reach: Reach | None = None) -> Sheet:
     """List the share of settings in which each method is within a factor of the quickest."""
     times = times_to_target(report, reach)
-    if not times.units:
+    if not times.settings:
         return Sheet("profile", "Performance profile", _PROFILE, (), times.left_out)
     reached = np.isfinite(times.seconds).mean(axis=0)
     rows = []
@@ -37,11 +37,12 @@ def profile(report: Report, reach: Reach | None = None) -> Sheet:
         )
     rows = mark_best(rows, max, range(1, len(_PROFILE)))
     note = (
-        f"share of {plural(len(times.units), 'setting')} in which the method came within {_WITHIN} "
-        "of the setting's lowest test regret in at most so many times the training seconds of the "
-        "method that was quickest to do so; ever: at any time."
+        f"share of {plural(len(times.settings), 'setting')} in which the method came within "
+        f"{_WITHIN} of the setting's lowest test regret in at most so many times the training "
+        "seconds of the method that was quickest to do so; ever: at any time. Over repeats: the "
+        "time one expects."
     )
-    notes = [note, *not_everywhere(report, times, times.methods), *times.left_out]
+    notes = [note, *not_everywhere(times, times.methods), *times.left_out]
     return Sheet("profile", "Performance profile", _PROFILE, tuple(rows), tuple(notes))
 
 

@@ -27,7 +27,7 @@ __all__ = ["runs"]
 
 def runs(report: Report) -> Sheet:
     """List all runs with their state and, where there is one, the reason."""
-    chosen = {run.run_id for run in report.chosen.values()}
+    chosen = {run.run_id for run in report.chosen_runs()}
     stale = {run.run_id for run in report.done} - {run.run_id for run in report.current}
     damaged = {item.run_id: item for item in report.unreadable}
     rows = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from dglbench.errors import PluginError
 from dglbench.plugins import find_method, find_task
+from dglbench.report.cells import configuration
 from dglbench.report.loading import Report, Run
 from dglbench.report.searches import accounts, search_notes
 from dglbench.report.style.palette import style
@@ -39,15 +40,14 @@ _NAMED = {"lr": "lr", "alpha": "α", "tau": "τ"}
 
 def selected(report: Report) -> Sheet:
     """List the chosen options of every method and setting, and the paper's."""
-    tried = Counter(
-        (run.unit.key, run.method, _configuration(run)) for run in report.runs if run.method
-    )
+    tried = {(run.unit.key, run.method, configuration(run.identity)) for run in report.runs}
     configurations = Counter((unit, method) for unit, method, _ in tried)
     elsewhere = {account.run_id: account.tuned for account in accounts(report) if account.tuned}
     rows = []
-    for run in report.chosen_runs():
+    for cell in report.cells():
+        run = cell.first
         here = configurations[run.unit.key, run.method]
-        tuned = elsewhere.get(run.run_id, {})
+        tuned = next((elsewhere[each.run_id] for each in cell.runs if each.run_id in elsewhere), {})
         rows.append(_row(run, int(tuned.get("configurations", here)), _paper(run)))
     return Sheet(
         "selected",
@@ -73,14 +73,14 @@ _COLUMNS = (
         for name, title in _NAMED.items()
     ),
     Column("others", "other options", "options that the paper does not tune"),
-    Column("epoch", "epoch", "the epoch chosen on validation", numeric=True),
+    Column("epoch", "epoch", "the epoch chosen on validation, of the first repeat", numeric=True),
     Column("epochs", "of", "epochs trained", numeric=True),
     Column("configurations", "configurations", "how many were tried in this folder", numeric=True),
 )
 
 
 def _row(run: Run, configurations: int, paper: Mapping[str, Any]) -> tuple[Cell, ...]:
-    fixed = _fixed_by_name(run.method)
+    fixed = _fixed_by_name(run.identity.method)
     others = {name: value for name, value in run.options.items() if name not in {*_NAMED, *fixed}}
     return (
         setting_cell(run.unit),
@@ -99,23 +99,19 @@ def given_or_count(configurations: int) -> Cell:
     return count(configurations) if configurations > 1 else Cell("given", configurations, "muted")
 
 
-def _configuration(run: Run) -> str:
-    return repr(sorted(run.options.items()))
-
-
 def _number(value: Any) -> Cell:
     return Cell(f"{value:g}", value) if isinstance(value, int | float) else NOTHING
 
 
 def _paper(run: Run) -> Mapping[str, Any]:
     """Return the paper's options: for its own settings and methods only, nothing by analogy."""
-    if run.method not in _IN_THE_PAPER:
+    if run.identity.method not in _IN_THE_PAPER:
         return {}
     try:
         tables = find_task(run.unit.task).paper().get("selected", {})
     except PluginError:
         return {}
-    options: Mapping[str, Any] = tables.get(run.unit.base, {}).get(run.method, {})
+    options: Mapping[str, Any] = tables.get(run.unit.base, {}).get(run.identity.method, {})
     return options
 
 

@@ -7,12 +7,14 @@ written to files and used for sorting.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from dglbench.report.loading import Unit
 from dglbench.report.style.titles import title
+from dglbench.words import percent
 
 __all__ = [
     "METHOD",
@@ -24,8 +26,11 @@ __all__ = [
     "Tone",
     "count",
     "mark_best",
+    "points",
     "setting_cell",
+    "share",
     "text",
+    "with_interval",
 ]
 
 Tone = Literal["", "best", "near", "muted", "bad"]
@@ -105,6 +110,27 @@ def text(value: object, tone: Tone = "") -> Cell:
 def count(value: int | None) -> Cell:
     """A whole number, thousands apart."""
     return NOTHING if value is None else Cell(f"{value:,}", value)
+
+
+def share(value: float) -> Cell:
+    """A regret as per cent."""
+    return Cell(percent(value), value) if math.isfinite(value) else NOTHING
+
+
+def points(value: float) -> Cell:
+    """A difference of regrets in percentage points, with its sign."""
+    return Cell(f"{100 * value:+.2f}".replace("-", "−"), 100 * value)
+
+
+def with_interval(
+    value: float, interval: tuple[float, float] | None, tone: Tone = "", mark: str = ""
+) -> tuple[Cell, Cell, Cell]:
+    """A regret with its interval in brackets, and the ends as two cells for files."""
+    words = percent(value)
+    if interval is not None:
+        words += f" ({100 * interval[0]:.2f}–{100 * interval[1]:.2f})".replace("-", "−")
+    low, high = interval or (None, None)
+    return Cell(words + mark, value, tone), Cell("", low), Cell("", high)
 
 
 def setting_cell(unit: Unit) -> Cell:
