@@ -82,6 +82,14 @@ def run(
         float,
         typer.Option(help="Regrets within this share of each other count as equal (equivalence)."),
     ] = 0.01,
+    best_of: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            help="The second reading: what the best of R runs by validation is expected to have, "
+            "at most half the repeats.  [default: half the repeats]",
+        ),
+    ] = None,
     width: Annotated[
         str | None,
         typer.Option(
@@ -151,7 +159,7 @@ def run(
         target if figures or (out and table_formats) else None, html, picture_formats
     )
     from dglbench.report import load
-    from dglbench.report.narrow import narrow
+    from dglbench.report.narrow import narrow, with_best_of
 
     # The list of runs also explains why nothing finished, so it alone needs no result.
     only_runs = tables == ["runs"] and not (figures or claims or claims_file or html)
@@ -160,6 +168,8 @@ def run(
         narrow(load(*some, require_done=not only_runs), methods=methods, tasks=tasks, seeds=seeds)
         for some in each
     ]
+    if best_of is not None:
+        reports = [with_best_of(each, best_of) for each in reports]
     report = reports[0]
     if report.folder not in folders:
         console.note(f"runs: {report.folder}")

@@ -32,7 +32,7 @@ class Run:
     unit: Unit
     record: RunRecord = field(repr=False)
     name: str = ""
-    """What its method is called in this report: ``spo``, or ``spo · fresh`` beside ``spo · warm``"""
+    """What its method is called here: ``spo``, or ``spo · fresh`` beside ``spo · warm``."""
 
     @cached_property
     def run_id(self) -> str:

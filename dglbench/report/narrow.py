@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ from dglbench.report.loading import Report
 from dglbench.report.units import Unit
 from dglbench.task import setting_name
 
-__all__ = ["narrow"]
+__all__ = ["narrow", "with_best_of"]
 
 T = TypeVar("T")
 
@@ -50,6 +51,18 @@ def narrow(
             "of them out."
         )
     return narrowed
+
+
+def with_best_of(report: Report, r: int) -> Report:
+    """Read the report as best of r, which takes twice as many repeats."""
+    repeats = max((cell.repeats for cell in report.chosen.values()), default=0)
+    most = max(1, repeats // 2)
+    if not 1 <= r <= most:
+        raise ReportError(
+            f"--best-of {r} needs {2 * max(r, 1)} repeats, because a best of more than half of "
+            f"them is no estimate; these results have {repeats}: give a number from 1 to {most}."
+        )
+    return dataclasses.replace(report, asked_best_of=r)
 
 
 def _keep(

@@ -138,10 +138,8 @@ def _columns(report: Report, boards: Sequence[Board]) -> tuple[Column, ...]:
         hidden |= {"range"}
     if report.best_of == 1:
         hidden |= {"best_of", "best_of_s"}
-    if all(len(result.cells) == 1 for result in results):
-        hidden |= {"seeds"}
-    if all(result.repeats == 1 for result in results):
-        hidden |= {"repeats"}
+    if not any(cell.lost for result in results for cell in result.cells):
+        hidden |= {"repeats"}  # a note under the table says how many
     titled = {"best_of": f"best of {report.best_of} (95 %)", "best_of_s": f"{report.best_of} runs"}
     return tuple(
         dataclasses.replace(
@@ -203,7 +201,7 @@ _COLUMNS = (
         "speedup_qptl", "vs QPTL", "how many times sooner it had QPTL's test regret", numeric=True
     ),
     Column("speedup_spo", "vs SPO+", "how many times sooner it had SPO+'s regret", numeric=True),
-    Column("seeds", "seeds", "data seeds", numeric=True),
+    Column("seeds", "seeds", "data seeds", numeric=True, files_only=True),
     Column("repeats", "repeats", "repeats on each data seed", numeric=True),
     Column("run_id", "run", "the run, where there is only one", files_only=True),
 )  # fmt: skip

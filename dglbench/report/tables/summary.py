@@ -131,7 +131,7 @@ def _block(
             values[at, place] = _number(measure.value(standing))
             spreads[at, place] = _number(measure.spread(standing))
     places = {board.comparison.label: at for at, board in enumerate(boards)}
-    shared = values[[places[each.label] for each in design.settings]]
+    shared = values[[places[each.label] for each in design.settings]].round(12)
     mean_ranks = _mean_ranks(report, design, shared if measure.least_is_best else -shared)
     counted = int((~np.isnan(values).all(axis=1)).sum())
     rows = []
