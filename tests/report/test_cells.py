@@ -146,8 +146,8 @@ def test_starts_that_are_compared_have_names_that_tell_them_apart(tmp_path):
     report = load(tmp_path)
     assert report.methods == ["spo · fresh", "spo · warm", "dgl-1"]
     assert [style(name).label for name in report.methods] == [
-        "SPO+ (fresh)",
-        "SPO+ (warm)",
+        "SPO+ · fresh",
+        "SPO+ · warm",
         "DGL-1",
     ]
     assert len({style(name).shape for name in report.methods}) == 3
