@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.plugins import WITH
+from dglbench.report.best_of import best_of, chances
 from dglbench.report.model import Conditions, Run
-from dglbench.report.statistics.best_of import best_of, chances
 from dglbench.report.units import Unit
 from dglbench.runs.record import Identity, digest, without_defaults
 from dglbench.runs.selection import ranked, validation_regret

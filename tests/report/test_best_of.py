@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dglbench.report.statistics.best_of import best_of, chances
+from dglbench.report.best_of import best_of, chances
 
 LEVELS = st.sampled_from([0.1, 0.2, 0.2, 0.3, math.inf])
 """Few levels, so that ties are common; infinite: failed."""

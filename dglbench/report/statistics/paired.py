@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from dglbench.report.best_of import best_of
 from dglbench.report.cells import Cell, Result
 from dglbench.report.loading import Report
-from dglbench.report.statistics.best_of import best_of
 from dglbench.report.statistics.intervals import FEWEST_SEEDS, t_interval
 from dglbench.report.statistics.time_to_regret import blocks, in_name_order
 from dglbench.statistics import (
