@@ -80,6 +80,16 @@ class TrainedRun:
         predictor.load_state_dict(torch.load(io.BytesIO(self.weights), weights_only=True))
         return predictor.eval()
 
+    def export(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the predictor to a ``.pt2`` file that runs with torch alone."""
+        import torch
+
+        from dglbench.training.export import export_network
+
+        network = self.predictor().to(getattr(torch, self.record.identity.protocol.dtype))
+        example = torch.from_numpy(self.dataset.features[:1])
+        export_network(network, example, Path(path), force=force)
+
 
 @dataclass(frozen=True)
 class TrainedRuns(Sequence[TrainedRun]):

@@ -28,13 +28,21 @@ def run(
         Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a sweep.")
     ],
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
             help="New features: .npz or .npy, Parquet, a folder, or a dataset file.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.pt2",
+            help="Write the predictor itself, to be run with torch alone.  [default: none]",
+            show_default=False,
+        ),
+    ] = None,
     trained_on: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +61,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite --out.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --export.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Predict with a run's selected weights, decide exactly, and write both.
@@ -62,45 +70,64 @@ def run(
     One row for each instance, group and option: the predicted value, and whether it is chosen.
     """
     from dglbench.plugin_files import load_plugins
-    from dglbench.runs.out_folder import check_file
     from dglbench.training.apply import load_predictor
+
+    if data is None and export is None:
+        raise OptionError(
+            "say what to do with the run: decide for new features with --data, or write its "
+            "predictor with --export model.pt2."
+        )
+    if data is not None:
+        _check_out(out, force)
+    load_plugins(plugin or [])
+    predictor = load_predictor(trained, trained_on)
+    if not json and predictor.folder != trained:
+        _say(f"taking {predictor.folder.name}: the lowest validation regret in {trained}")
+    document: dict[str, Any] = {"run": str(predictor.folder)}
+    if export is not None:
+        predictor.export(export, force=force)
+        document["export"] = str(export)
+        if not json:
+            _say(f"predictor {predictor.identity.predictor} written to {export}")
+    if data is not None:
+        document |= _decide(predictor, data, out)
+        if not json:
+            _say(
+                f"{document['instances']:,} instances decided; predicted value "
+                f"{document['predicted_value_mean']:.6g} on average; {document['rows']:,} rows in "
+                f"{out}"
+            )
+    if json:
+        console.print_json(document)
+
+
+def _decide(predictor: TrainedPredictor, data: Path, out: Path) -> dict[str, Any]:
+    """Predict and decide for new features, and write both."""
+    features, problem = _new_data(data, predictor)
+    predictions = predictor.predict(features)
+    decisions = predictor.decide(predictions, problem)
+    at = problem or predictor.dataset.problem
+    rows = _write(predictor, at, at.value_map.values(predictions), decisions, out)
+    return {
+        "instances": len(decisions),
+        "rows": rows,
+        "predicted_value_mean": float(at.objective(at.values(predictions), decisions).mean()),
+        "file": str(out),
+    }
+
+
+def _say(sentence: str) -> None:
+    console.out.print(sentence, highlight=False, markup=False)
+
+
+def _check_out(out: Path, force: bool) -> None:
+    from dglbench.runs.out_folder import check_file
 
     if out.suffix not in (".parquet", ".csv"):
         raise OptionError(f"--out {out} must end in .parquet or .csv.")
     check_file(out)
     if out.exists() and not force:
         raise OptionError(f"{out} exists; overwrite it with --force or choose another --out.")
-    load_plugins(plugin or [])
-    predictor = load_predictor(trained, trained_on)
-    features, problem = _new_data(data, predictor)
-    predictions = predictor.predict(features)
-    decisions = predictor.decide(predictions, problem)
-    at = problem or predictor.dataset.problem
-    rows = _write(predictor, at, at.value_map.values(predictions), decisions, out)
-    worth = float(at.objective(at.values(predictions), decisions).mean())
-    if json:
-        console.print_json(
-            {
-                "run": str(predictor.folder),
-                "instances": len(decisions),
-                "rows": rows,
-                "predicted_value_mean": worth,
-                "file": str(out),
-            }
-        )
-    else:
-        if predictor.folder != trained:
-            console.out.print(
-                f"taking {predictor.folder.name}: the lowest validation regret in {trained}",
-                highlight=False,
-                markup=False,
-            )
-        console.out.print(
-            f"{len(decisions):,} instances decided; predicted value {worth:.6g} on average; "
-            f"{rows:,} rows in {out}",
-            highlight=False,
-            markup=False,
-        )
 
 
 def _new_data(path: Path, predictor: TrainedPredictor) -> tuple[Any, Problem | None]:

@@ -93,7 +93,7 @@ def _render_predictors(predictors: list[dict[str, Any]]) -> None:
             for each in predictors
         ],
         title="Predictors (--predictor)",
-        caption="your own data: linear and mlp; a task with a model of its own starts with it",
+        caption="your own data: linear and mlp; a task with a model of its own has it as default",
     )
     for each in predictors:
         if each["options"]:

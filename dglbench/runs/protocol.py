@@ -36,6 +36,15 @@ class Protocol:
     dtype: Annotated[
         Literal["float64", "float32"], Doc("numbers of the predictor, its inputs and its labels")
     ] = "float64"
+    optimizer: Annotated[Literal["adam", "adamw", "sgd"], Doc("torch's optimiser of this name")] = (
+        "adam"
+    )
+    schedule: Annotated[
+        Literal["constant", "cosine", "linear", "plateau"],
+        Doc("how the learning rate changes; plateau watches validation regret"),
+    ] = "constant"
+    """See `dglbench.training.optimiser`."""
+    weight_decay: Annotated[float, Ge(0), Doc("the optimiser's weight decay")] = 0.0
     warm_start_lr: Annotated[float, Gt(0), Doc("learning rate of the warm start")] = 0.01
     warm_start_epochs: Annotated[
         int | None, Ge(1), Doc("most epochs of the warm start; by default 500, fewer if long")

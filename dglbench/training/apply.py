@@ -58,6 +58,9 @@ class TrainedPredictor:
         """Predict in the labels' shape and unit, from features of the training shape."""
         import torch
 
+        from dglbench.training.predictor import predict
+        from dglbench.training.process_state import training_state
+
         given = np.array(features, dtype=np.float64)
         wanted = self.dataset.features.shape[1:]
         if wanted[-1] == 1 and given.shape[1:] == wanted[:-1]:
@@ -72,8 +75,18 @@ class TrainedPredictor:
             raise DatasetError(
                 f"features are NaN or infinite, first at features[{where}]; give finite numbers."
             )
-        with torch.no_grad():
-            return np.asarray(self.network(torch.from_numpy(given)).numpy())
+        # As the run was evaluated, so that the bits are the same.
+        with training_state(self.identity.threads, seed=0):
+            return np.asarray(predict(self.network, torch.from_numpy(given)).numpy())
+
+    def export(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the predictor to a ``.pt2`` file that runs with torch alone."""
+        import torch
+
+        from dglbench.training.export import export_network
+
+        example = torch.from_numpy(self.dataset.features[:1])
+        export_network(self.network, example, Path(path), force=force)
 
     def decide(self, predictions: npt.ArrayLike, problem: Problem | None = None) -> Array:
         """Return the exact decisions for predictions, (K, G, S), as 0 and 1.
@@ -129,6 +142,7 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
             f"the weights of {folder} do not fit predictor {identity.predictor} of task "
             f"{identity.task} as it is now; train the run again with dglbench train --like."
         ) from error
+    network.to(getattr(torch, identity.protocol.dtype))
     return TrainedPredictor(identity, task, trained_on, network.eval(), folder)
 
 

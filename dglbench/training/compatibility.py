@@ -24,6 +24,11 @@ def check_fit(spec: RunSpec, dataset: Dataset) -> None:
             f"{spec.data.setting_name} has no validation instances, so no epoch can be chosen by "
             "them (choose=best); write --choose last, or give the data validation instances."
         )
+    if spec.protocol.schedule == "plateau" and not len(dataset.rows("val")):
+        raise OptionError(
+            f"{spec.data.setting_name} has no validation instances for --schedule plateau to "
+            "watch; take another schedule, or give the data validation instances."
+        )
     make_solver(spec.solver, task, problem)
     check_predictor(spec.predictor, task, dataset, spec.data.setting_name)
     for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):

@@ -22,7 +22,7 @@ from dglbench.statistics import MOST_EXCLUDED, SMALLEST_VALUE, has_relative_regr
 from dglbench.streams import stream
 from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.cost_model import SUBSET, decide_s
-from dglbench.training.predictor import evaluating
+from dglbench.training.predictor import predict
 from dglbench.training.shared_answers import SharedAnswers
 
 if TYPE_CHECKING:
@@ -201,12 +201,8 @@ class SplitEvaluator:
 
     def predict(self, predictor: nn.Module) -> Array:
         """Return the predictions for the split, in label units and in evaluation mode."""
-        import torch
-
-        kind = next((weight.dtype for weight in predictor.parameters()), self.features.dtype)
-        with evaluating(predictor):
-            predicted = predictor(self.features.to(kind)).to(torch.float64)
-        return predicted.numpy()  # type: ignore[no-any-return]
+        predicted: Array = predict(predictor, self.features).numpy()
+        return predicted
 
     def judge(self, predictions: Array, start: str | None = None) -> Evaluation:
         """Decide by the predictions, then value the decisions by the truth.

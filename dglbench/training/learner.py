@@ -16,7 +16,8 @@ from dglbench.solvers import make_solver
 from dglbench.solvers.metered import MeteredSolver
 from dglbench.streams import repetition, stream
 from dglbench.task import Dataset
-from dglbench.training.predictor import Step, evaluating, fresh_predictor, train_epoch
+from dglbench.training.optimiser import make_optimiser
+from dglbench.training.predictor import Step, fresh_predictor, predict, train_epoch
 from dglbench.training.spec import RunSpec
 from dglbench.training.warm_start import WarmStart
 
@@ -85,8 +86,11 @@ class Learner:
         # evaluation mode so that no buffer of the predictor learns from it.
         torch.autograd.backward(self.predictor.eval()(self.features[:1]).sum())
         self.predictor.zero_grad(set_to_none=True)
-        self._optimiser = torch.optim.Adam(
-            self.predictor.parameters(), lr=self.method.options.lr, fused=True
+        protocol, lead_in = self.spec.protocol, self.spec.lead_in
+        leading = lead_in is not None and self.method is not self._own
+        epochs = lead_in.epochs if lead_in is not None and leading else protocol.epochs
+        self._optimiser = make_optimiser(
+            self.predictor.parameters(), protocol, self.method.options.lr, epochs
         )
         self.clock.start()
         self.method.prepare(
@@ -147,17 +151,21 @@ class Learner:
 
         self.clock.start()
         self.method.start_epoch(self._epochs)
-        train_epoch(self.predictor, self._optimiser, self.features, batches(), step, phase)
+        optimiser = self._optimiser.torch
+        train_epoch(self.predictor, optimiser, self.features, batches(), step, phase)
+        self._optimiser.end_epoch()
         seconds = self.clock.stop()
         self._epochs += 1
         return total / len(order), seconds
 
+    def judged(self, regret: float | None) -> None:
+        """Take the validation regret of the last epoch, if any: a schedule may watch it."""
+        if regret is not None:
+            self._optimiser.judged(regret)
+
     def predict(self) -> torch.Tensor:
         """Return ŷ of every training instance in scaled units, in evaluation mode."""
-        import torch
-
-        with evaluating(self.predictor):
-            return self._to_values(self.predictor(self.features).to(torch.float64))
+        return self._to_values(predict(self.predictor, self.features))
 
     def _rounded(self, labels: torch.Tensor) -> torch.Tensor:
         """Round labels to the predictor's precision; they stay float64 for solvers and duals."""

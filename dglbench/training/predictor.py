@@ -24,10 +24,15 @@ __all__ = [
     "Step",
     "evaluating",
     "fresh_predictor",
+    "predict",
     "restore",
     "saved_state",
     "train_epoch",
 ]
+
+
+_CHUNK_INSTANCES, _CHUNK_NUMBERS = 128, 1 << 18
+"""At most how many instances, and how many numbers of features, are predicted at once."""
 
 
 class Step(NamedTuple):
@@ -90,6 +95,29 @@ def evaluating(predictor: nn.Module) -> Iterator[None]:
             yield
     finally:
         predictor.train(was_training)
+
+
+def predict(predictor: nn.Module, features: torch.Tensor) -> torch.Tensor:
+    """Predict for any number of instances, in evaluation mode and float64, chunk by chunk.
+
+    Memory stays that of a chunk, beside the answer. Every chunk has the same number of
+    instances, the last one repeated where there are too few: torch chooses its kernels by shape,
+    and so an instance's prediction is the same to the last bit in whatever company it is asked.
+    """
+    import torch
+
+    kind = next((weight.dtype for weight in predictor.parameters()), features.dtype)
+    size = min(max(_CHUNK_NUMBERS // max(features[0].numel(), 1), 1), _CHUNK_INSTANCES)
+    answers = []
+    with evaluating(predictor):
+        for part in torch.split(features, size):
+            missing = size - len(part)
+            filled = part
+            if missing:
+                filled = torch.cat([part, part[-1:].expand(missing, *part.shape[1:])])
+            answer = predictor(filled.to(kind))
+            answers.append(answer[: len(part)].to(torch.float64))
+    return torch.cat(answers)
 
 
 def saved_state(predictor: nn.Module) -> bytes:

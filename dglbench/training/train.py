@@ -172,6 +172,7 @@ def _run(
             if (epoch - before) % (protocol.evaluate_every or 1) and epoch != epochs[-1]:
                 continue
             waited = 0 if recorder.evaluate(epoch) else waited + 1
+            learner.judged(recorder.val_regret)
             if watch is not None:
                 watch(_progress(learner, recorder, epoch, loss, wall))
             if patience is not None and waited >= patience:

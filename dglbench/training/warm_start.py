@@ -28,8 +28,8 @@ from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
 from dglbench.training.predictor import (
     Step,
-    evaluating,
     fresh_predictor,
+    predict,
     restore,
     saved_state,
     train_epoch,
@@ -201,9 +201,8 @@ def _train(
         order = torch.from_numpy(draws.permutation(len(features)))
         batches = torch.split(order, protocol.batch_size)
         train_epoch(predictor, optimiser, features, batches, step, _untimed)
-        with evaluating(predictor):
-            error = _counted_error(predictor(watched[0]), *watched[1:])
-            val = float(error.square().mean())
+        error = _counted_error(predict(predictor, watched[0]), *watched[1:])
+        val = float(error.square().mean())
         if val < best:
             best, best_epoch, best_state = val, epoch, copy.deepcopy(predictor.state_dict())
         elif epoch - best_epoch >= protocol.warm_start_patience:
