@@ -44,6 +44,7 @@ VERBS = {
     "report": Verb("dglbench.cli.report", "Draw figures, tables and a page from the logs."),
     "pack": Verb("dglbench.cli.pack", "Pack finished runs to hand them on."),
     "unpack": Verb("dglbench.cli.unpack", "Make a folder of runs from packs."),
+    "verify": Verb("dglbench.cli.verify", "Check that a pack says what its runs found."),
     "list": Verb(
         "dglbench.cli.listing",
         "List tasks, solvers, layers, methods, and where they come from.",

@@ -63,10 +63,11 @@ def run(
     load_plugins(plugin or [])
     packed = pack(find_runs(results or [Path("results")]).runs, out, archive=zip_, force=force)
     missing = [data for data in packed.data if data.digest is None]
-    for data in missing:
+    for problem in dict.fromkeys(data.problem for data in missing):
+        tasks = sorted({data.task for data in missing if data.problem == problem})
         console.warn(
-            f"no digest of the data of {data.task}, seed {data.seed}: {data.problem} Without it, "
-            "`dglbench verify` cannot say that the runs used these data."
+            f"no digest of some data of {', '.join(tasks)}: {problem} Without it, `dglbench "
+            "verify` cannot say that the runs used these data."
         )
     if json:
         console.print_json(

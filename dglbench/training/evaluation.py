@@ -124,7 +124,7 @@ class SplitEvaluator:
 
     def _solve_optima(self) -> Array:
         found = self.solver.decide_bounded(self.values, self.instances)
-        worth = self._worth(found.x.argmax(axis=2))
+        worth = self.worth(found.x.argmax(axis=2))
         reached = worth if self.problem.sense == "maximise" else -worth
         better = found.bound - reached
         # Sums in another order differ by rounding.
@@ -220,18 +220,22 @@ class SplitEvaluator:
             error = error.reshape(len(error), -1)
         else:
             error = error[:, self._counted] if shared else error[self._counted]
-        outcome = Evaluation(
+        outcome = self.value(choices, float(np.mean(np.square(error))))
+        self._check(outcome)
+        return outcome
+
+    def value(self, choices: Choices, mse: float) -> Evaluation:
+        """Value decisions by the truth."""
+        return Evaluation(
             optimal=self.optimal,
-            achieved=self._worth(choices),
-            mse=float(np.mean(np.square(error))),
+            achieved=self.worth(choices),
+            mse=mse,
             minimised=self.problem.sense == "minimise",
             divided=self.divided,
             choices=choices,
             gaps=self.gaps,
             added=self.added,
         )
-        self._check(outcome)
-        return outcome
 
     def _choose(self, values: Array) -> Choices:
         """Return the best option of each group for these values."""
@@ -240,14 +244,14 @@ class SplitEvaluator:
         choices: Choices = decisions.argmax(axis=2).astype(smallest)
         return choices
 
-    def _worth(self, choices: Choices) -> Array:
+    def worth(self, choices: Choices) -> Array:
         """Return what these options are truly worth, in the task's own sense."""
         taken = np.take_along_axis(self.values, choices[:, :, None].astype(np.intp), axis=2)
         worth: Array = taken.sum(axis=(1, 2))
         return worth if self.problem.sense == "maximise" else -worth
 
     @cached_property
-    def _allowance(self) -> Array:
+    def allowance(self) -> Array:
         """(K,): how far a decision may come out above the best one found."""
         existing = np.where(self.problem.take(self.instances).mask, self.values, 0.0)
         size = np.abs(existing).max(axis=2).sum(axis=1)
@@ -256,7 +260,7 @@ class SplitEvaluator:
 
     def _check(self, outcome: Evaluation) -> None:
         """Refuse decisions better than the best: the solver that judges is wrong."""
-        beyond = np.flatnonzero(-outcome.regret > self._allowance)
+        beyond = np.flatnonzero(-outcome.regret > self.allowance)
         if beyond.size:
             k = int(beyond[0])
             raise SolverError(
