@@ -43,8 +43,9 @@ class TrainedRun:
 
     record: RunRecord
     tables: Mapping[str, pl.DataFrame] = field(repr=False)
-    """``timing``, ``regret``, ``decisions`` and, if the method logs them, ``duals``, ``bound``,
-    ``theorem2`` and ``phases``; their columns are explained in docs/logs.md."""
+    """``timing``, ``regret``, ``decisions``, ``phases`` if the method logs any, and with
+    ``diagnostics`` ``duals``, ``bound`` and ``theorem2`` if it has them; docs/logs.md has the
+    columns."""
     weights: bytes | None = field(repr=False)
     """The predictor's state dict at the selected epoch, as `torch.save` writes it."""
     dataset: Dataset = field(repr=False)
@@ -136,6 +137,7 @@ def train(
     threads: int = 1,
     time_limit: float | None = None,
     lead_in: str | None = None,
+    diagnostics: bool = False,
     out: str | Path | None = None,
     force: bool = False,
     watch: _Watch | None = None,
@@ -168,6 +170,7 @@ def train(
     threads: int = 1,
     time_limit: float | None = None,
     lead_in: str | None = None,
+    diagnostics: bool = False,
     out: str | Path | None = None,
     force: bool = False,
     watch: _Watch | None = None,
@@ -182,6 +185,7 @@ def train(
     the training protocol, such as ``epochs``, ``batch_size`` and ``patience``.
     ``predictor`` is what is trained, such as ``"mlp:hidden=16"``; by default ``linear``, or the
     task's own model.
+    ``diagnostics=True`` has the method report on itself, which changes no regret.
     ``lead_in`` is a method and its epochs to train with first, such as
     ``"dgl-none:5"`` or ``"dgl-none:5,tau=0.5"``. Without ``out`` nothing is written; with it, a
     run that is there already is returned, unless ``force``. ``watch`` is called after every
@@ -206,6 +210,7 @@ def train(
         "option": {method: option or {}},
         "solver": solver,
         "threads": threads,
+        "diagnostics": diagnostics,
         "time_limit": time_limit,
         "lead_in": lead_in,
         **protocol,

@@ -140,6 +140,16 @@ def run(
             rich_help_panel=_PROTOCOL,
         ),
     ] = None,
+    diagnostics: Annotated[
+        bool | None,
+        typer.Option(
+            "--diagnostics/--no-diagnostics",
+            help="Let methods report on their duals and bounds; changes no regret.  "
+            "[default: no-diagnostics, but for the paper preset]",
+            rich_help_panel=_PROTOCOL,
+            show_default=False,
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -225,6 +235,7 @@ def run(
         "solver": solver,
         "lead_in": lead_in,
         "threads": threads,
+        "diagnostics": diagnostics,
         "time_limit": time_limit,
         **protocol,
         "set": nested_assignments(set_ or [], "--set"),

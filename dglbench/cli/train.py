@@ -113,6 +113,15 @@ def run(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of torch and the solvers.  [default: 1]")
     ] = None,
+    diagnostics: Annotated[
+        bool | None,
+        typer.Option(
+            "--diagnostics/--no-diagnostics",
+            help="Let methods report on their duals and bounds; changes no regret.  "
+            "[default: no-diagnostics]",
+            show_default=False,
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Stop the run after this many wall seconds.  [default: none]"),
@@ -176,6 +185,7 @@ def run(
         "solver": solver,
         "lead_in": lead_in,
         "threads": threads,
+        "diagnostics": diagnostics,
         "time_limit": time_limit,
         **protocol,
     }

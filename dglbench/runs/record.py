@@ -185,6 +185,8 @@ class Summary:
     evaluated: Mapping[str, int] = field(default_factory=dict)
     """By split, instances that each evaluation looked at; fewer than ``instances`` where all would
     have taken longer than training. The selected epoch of a finished run is judged on all."""
+    diagnostics: bool = False
+    """Whether the method was asked to report on itself (`Method.diagnostics`)."""
 
     bounds: Mapping[str, int] = field(default_factory=dict)
     """By split, instances whose optimum is only bounded: their regrets are against that bound."""

@@ -14,7 +14,13 @@ from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Solver
 from dglbench.solvers.matching_centre import central_prices
 from dglbench.solvers.matching_flow import flow_error, flow_match, settle
-from dglbench.solvers.matching_relocation import Indices, Matching, head_count, match
+from dglbench.solvers.matching_relocation import (
+    Indices,
+    Matching,
+    head_count,
+    match,
+    match_places,
+)
 
 __all__ = ["BatchedMatching"]
 
@@ -96,7 +102,7 @@ class BatchedMatching(Solver):
         x = np.zeros(values.shape)
         for chunk in self._chunks(values, at):
             if _few_moves(chunk.utilities):
-                found = match(chunk.utilities, chunk.rooms).place
+                found = match_places(chunk.utilities, chunk.rooms)
             else:
                 found = flow_match(chunk.utilities, chunk.rooms)
             place = chunk.places[found]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dglbench.problem import Array, Mask
 
-__all__ = ["Indices", "Matching", "gaps_of", "head_count", "match"]
+__all__ = ["Indices", "Matching", "gaps_of", "head_count", "match", "match_places"]
 
 Indices = npt.NDArray[np.intp]
 
@@ -38,17 +38,35 @@ def match(utilities: Array, rooms: Indices) -> Matching:
     Rooms are (L,), or (K, L) where they differ by instance; they must hold all n. A utility of
     −∞ keeps an individual away; each needs a finite one.
     """
+    place, prices = _priced(utilities, rooms)
+    found = Matching(place, prices, gaps_of(utilities, place, rooms.shape[-1]))
+    _relocate(utilities, rooms, found)
+    return found
+
+
+def match_places(utilities: Array, rooms: Indices) -> Indices:
+    """Return the places of `match` alone: gaps are only worked out where someone has to move."""
+    place, prices = _priced(utilities, rooms)
+    locations = rooms.shape[-1]
+    crowded = np.flatnonzero((head_count(place, locations) > rooms).any(axis=1))
+    if crowded.size:
+        theirs, at = utilities[crowded], place[crowded]
+        found = Matching(at, prices[crowded], gaps_of(theirs, at, locations))
+        _relocate(theirs, rooms if rooms.ndim == 1 else rooms[crowded], found)
+        place[crowded] = found.place
+    return place
+
+
+def _priced(utilities: Array, rooms: Indices) -> tuple[Indices, Array]:
+    """Return where everyone goes at prices that leave no or little excess, and these prices."""
     prices = _rising_prices(utilities, rooms)
     place = _best_at(utilities, prices)
-    locations = rooms.shape[-1]
-    unfilled = (head_count(place, locations) < rooms) & (prices > 0)
+    unfilled = (head_count(place, rooms.shape[-1]) < rooms) & (prices > 0)
     # Ties can leave room at a price, which no optimum does: these instances start without prices.
     tied = np.flatnonzero(unfilled.any(axis=1))
     prices[tied] = 0.0
     place[tied] = _best_at(utilities[tied], prices[tied])
-    found = Matching(place, prices, gaps_of(utilities, place, locations))
-    _relocate(utilities, rooms, found)
-    return found
+    return place, prices
 
 
 def gaps_of(utilities: Array, place: Indices, locations: int) -> Array:
@@ -73,11 +91,13 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
     if locations == 1:
         return prices
     score = utilities.copy()
-    shared = rooms.ndim == 1
+    # The instances that had an overfull location in the last sweep; ``score`` is theirs alone.
+    active = np.arange(instances)
     for _ in range(SWEEPS):
-        settled = True
-        for j, room in enumerate(rooms.tolist() if shared else rooms.T):
-            if (room >= n) if shared else (room >= n).all():
+        raised = np.zeros(len(active), dtype=bool)
+        for j in range(locations):
+            room = int(rooms[j]) if rooms.ndim == 1 else rooms[active, j]
+            if np.all(room >= n):
                 continue
             others = np.delete(np.arange(locations), j)
             rival = score[:, others[0]].copy()
@@ -87,12 +107,15 @@ def _rising_prices(utilities: Array, rooms: Indices) -> Array:
             over = np.flatnonzero((eagerness > 0).sum(axis=1) > room)
             if not over.size:
                 continue
-            settled = False
+            raised[over] = True
             # Halfway between the last who stays and the first who leaves.
-            prices[over, j] += 0.5 * _around(eagerness[over], room if shared else room[over])
-            score[over, j] = utilities[over, j] - prices[over, j, None]
-        if settled:
+            beyond = room if isinstance(room, int) else room[over]
+            prices[active[over], j] += 0.5 * _around(eagerness[over], beyond)
+            score[over, j] = utilities[active[over], j] - prices[active[over], j, None]
+        if not raised.any():
             break
+        if not raised.all():
+            active, score = active[raised], score[raised]
     return prices
 
 

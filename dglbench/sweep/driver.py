@@ -155,7 +155,7 @@ class Driver:
             elif isinstance(warm, BaseException):
                 why = f"its warm start failed: {warm}"
                 self._finish(search, run_id, broken_record(spec, "failed", why, error=warm))
-            elif self._lock(search, run_id):
+            elif self._lock(search, run_id, spec):
                 search.start(run_id)
                 self._active[run_id] = search
                 limit = self.plan.sweep.time_limit
@@ -172,7 +172,7 @@ class Driver:
         self._warm[name] = warm
         return warm
 
-    def _lock(self, search: GroupSearch, run_id: str) -> bool:
+    def _lock(self, search: GroupSearch, run_id: str, spec: RunSpec) -> bool:
         """Say whether the run is ours to make: not locked elsewhere and not made meanwhile."""
         if not self.locks.take(run_id):
             self._not_before[run_id] = time.time() + _ELSEWHERE_S
@@ -180,7 +180,7 @@ class Driver:
             return False
         found = read_state(self.plan.out, run_id)
         fresh = found.state == "failed" and found.finished >= self._began
-        if found.record is None or (not fresh and needs_run(found, self.retry_failed)):
+        if found.record is None or (not fresh and needs_run(found, self.retry_failed, spec)):
             return True
         self.locks.release(run_id)
         self._settle(search, run_id, found.record, "skipped")
@@ -282,11 +282,11 @@ class Driver:
         rounds = 0
         while rounds < len(search.rounds):
             rounds = len(search.rounds)
-            for run_id in list(search.pending):
+            for run_id, spec in list(search.pending.items()):
                 found = self.plan.survey.state(run_id)
                 if found.problem:
                     self.listener.tell(f"{run_id} is run again: {found.problem}.")
-                elif found.record and not needs_run(found, self.retry_failed):
+                elif found.record and not needs_run(found, self.retry_failed, spec):
                     self._tell_upgrade(found.record)
                     self._settle(search, run_id, found.record, "skipped")
 

@@ -13,9 +13,9 @@ method, machine and moment gets the same answer:
                65 µs · (GS + 100)                   integer programs
     relax      as decide; 1.6 µs · (GS + M + 50) for integer programs
 
-G groups of S options, M rows. An evaluation decides for validation and test, relaxes
-training instances (the table ``duals``) and prices validation instances (``bound``); of
-each at most as many as are estimated to take a quarter of a second.
+G groups of S options, M rows. An evaluation decides for validation and test. Diagnostics, made on
+request and outside the budget, relax training instances (the table ``duals``) and price validation
+instances (``bound``); of each at most as many as are estimated to take a quarter of a second.
 
 A run is evaluated at least ten times (every epoch if it has fewer than ten). Where that exceeds
 the budget, evaluations look at a fixed subset of 50 instances per split; the first, the selected
@@ -98,9 +98,7 @@ def evaluates_all(dataset: Dataset, protocol: Protocol) -> bool:
 
 def _affordable(problem: Problem, train: int, val: int, test: int, epochs: int) -> float:
     """Return how many evaluations on all instances the budget allows."""
-    most = diagnosed_instances(problem)
-    diagnosed = min(train, most) + min(val, most)
-    cost = (val + test) * decide_s(problem) + diagnosed * _relax_s(problem)
+    cost = (val + test) * decide_s(problem)
     return max(_ALLOWED_S, epochs * train * _step_s(problem) / 2) / cost
 
 

@@ -51,7 +51,9 @@ class Recorder:
         self._panel = evaluator.splits if self._on_all else evaluator.subset
         # Methods report on themselves by validation instances; without any there is no report.
         self._diagnostics = (
-            Diagnostics(learner, self._panel["val"]) if "val" in self._panel else None
+            Diagnostics(learner, self._panel["val"])
+            if learner.spec.diagnostics and "val" in self._panel
+            else None
         )
         # Before the first epoch, runs that start from the same weights decide alike.
         weights = hashlib.sha256(saved_state(learner.predictor)).hexdigest()[:12]
@@ -206,6 +208,7 @@ class Recorder:
             bounds={s: judge.bounds for s, judge in splits.items() if judge.bounds}
             if self._start_figures
             else {},
+            diagnostics=learner.spec.diagnostics,
         )
 
     def _with_intervals(self, selected: Selected | None) -> Selected | None:

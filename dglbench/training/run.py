@@ -38,7 +38,7 @@ def run_to_folder(
 ) -> RunPlace:
     """Write what `run_to_memory` makes, unless the same run is there already."""
     folder = run_folder(out, spec.run_id)
-    if not force and _stands(folder):
+    if not force and _stands(folder, spec):
         return RunPlace(folder, existed=True)
     check_folder(out)
     loaded = load_data(spec.data, spec.data_digest)
@@ -82,10 +82,12 @@ def run_to_memory(
     )
 
 
-def _stands(folder: Path) -> bool:
-    """Say whether a whole run is there that was not interrupted."""
+def _stands(folder: Path, spec: RunSpec) -> bool:
+    """Say whether a whole run is there that was not interrupted and lacks nothing asked for."""
     try:
         record = read_record(folder)
     except RunError:
         return False
-    return record.state != "interrupted" and damage(folder, record) is None
+    if record.state == "interrupted" or spec.lacks_diagnostics(record):
+        return False
+    return damage(folder, record) is None

@@ -9,7 +9,7 @@ from typing import Any
 from dglbench import options
 from dglbench.plugins import find_method
 from dglbench.runs.protocol import Protocol
-from dglbench.runs.record import Identity
+from dglbench.runs.record import Identity, RunRecord
 from dglbench.task import TaskSpec
 from dglbench.training.lead_in import LeadIn
 
@@ -18,7 +18,7 @@ __all__ = ["Protocol", "RunSpec"]
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything that decides what a run computes, and nothing else."""
+    """Everything that decides what a run computes, and what it logs beside."""
 
     data: TaskSpec
     method: str
@@ -37,6 +37,8 @@ class RunSpec:
     """What is trained before the method itself, as the method's name says."""
     predictor: str = "linear"
     """What is trained, as canonical text (`dglbench.predictors.choice`)."""
+    diagnostics: bool = False
+    """Whether methods report on themselves; no part of the identity, as it changes no regret."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -63,6 +65,11 @@ class RunSpec:
         """Whether training begins at the shared MSE-trained predictor."""
         first = self if self.lead_in is None else self.lead_in
         return find_method(first.method).cls.starts_warm(first.options)
+
+    def lacks_diagnostics(self, record: RunRecord) -> bool:
+        """Say whether the run's record is whole but without the diagnostics that are asked for."""
+        made = record.summary is not None and record.summary.diagnostics
+        return self.diagnostics and record.state == "done" and not made
 
     @property
     def setting(self) -> str:

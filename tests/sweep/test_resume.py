@@ -12,7 +12,7 @@ from sweep_helpers import Silent, leftovers, regrets, tiny_plan, words
 
 from dglbench.cli import main
 from dglbench.runs.store import read_record
-from dglbench.sweep import outputs
+from dglbench.sweep import outputs, plan_sweep, read_request
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.locks import Locks
 from dglbench.sweep.plan.survey import read_state
@@ -224,6 +224,36 @@ def test_the_two_starts_of_a_grid_are_both_tried(tmp_path: Path) -> None:
     starts = {r.identity.options["start"]: r.summary for r in search.results.values()}
     assert starts["fresh"].warm_start is None
     assert starts["warm"].warm_start is not None
+
+
+def test_diagnostics_are_made_on_request_and_change_no_regret(tmp_path: Path) -> None:
+    wishes = {**ONE, "methods": "dgl-none,dgl-auto"}
+    run_sweep(tiny_plan(tmp_path, **wishes), Silent())
+    assert not list(tmp_path.glob("*/duals.parquet"))
+    before = regrets(tmp_path)
+    asked = tiny_plan(tmp_path, **wishes, diagnostics=True)
+    assert sum(row.to_run for row in asked.rows(retry_failed=False)) == 2
+    assert run_sweep(asked, Silent()).counts == {"done": 2}
+    assert len(list(tmp_path.glob("*/duals.parquet"))) == 2
+    assert regrets(tmp_path) == before
+    again = run_sweep(tiny_plan(tmp_path, **wishes, diagnostics=True), Silent())
+    assert again.counts == {"skipped": 2}
+    without = run_sweep(tiny_plan(tmp_path, **wishes), Silent())
+    assert without.counts == {"skipped": 2}, "what is there may have more than is asked for"
+
+
+def test_the_papers_own_sweep_alone_asks_for_diagnostics() -> None:
+    nowhere = Path("/nonexistent/results")
+
+    def asks(preset: str | None = None, **wishes: Any) -> bool:
+        flags = read_request(wishes, "flags")
+        plan = plan_sweep(flags, preset=preset, config=None, out=nowhere)
+        return plan.sweep.diagnostics
+
+    assert asks()
+    assert asks("paper", methods="spo")
+    assert not asks(methods="spo")
+    assert not asks(diagnostics=False)
 
 
 def test_the_lock_goes_with_the_last_sweep(tmp_path: Path) -> None:

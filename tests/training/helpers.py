@@ -144,6 +144,7 @@ def make_spec(
     threads=1,
     start=None,
     predictor=None,
+    diagnostics=True,
     **protocol,
 ):
     given = {"epochs": 10, "batch_size": 16, "warm_start_epochs": 30, **protocol}
@@ -162,6 +163,7 @@ def make_spec(
         solver=solver or fastest(task),
         threads=threads,
         predictor=predictor or PREDICTORS.get(task),
+        diagnostics=diagnostics,
         **given,
     )
 

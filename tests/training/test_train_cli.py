@@ -34,7 +34,7 @@ def train(*arguments, cwd):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("train")
-    first = train("--method", "dgl-5", "--lr", "0.01", "--tau", "0.1", cwd=path)
+    first = train("--method", "dgl-5", "--lr", "0.01", "--tau", "0.1", "--diagnostics", cwd=path)
     assert first.returncode == 0, first.stderr
     return path, first
 

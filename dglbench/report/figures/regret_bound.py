@@ -42,9 +42,9 @@ def data(report: Report) -> pl.DataFrame:
     if bound.is_empty():
         raise ReportError(
             f"regret-bound is drawn where the relaxation is known to be integral, which it is not "
-            f"for {_listed(logged['task'])}; `dglbench train matching --method dgl-5 --out "
-            f"{report.folder}` makes a run to draw, and a task of your own says so by "
-            f"`integral = True`."
+            f"for {_listed(logged['task'])}; `dglbench train matching --method dgl-5 "
+            f"--diagnostics --out {report.folder}` makes a run to draw, and a task of your own "
+            f"says so by `integral = True`."
         )
     ratio = pl.when(pl.col("regret") > 0).then(pl.col("bound") / pl.col("regret"))
     return bound.select(

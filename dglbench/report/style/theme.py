@@ -236,8 +236,8 @@ def dgl_table(report: Report, table: str, figure: str) -> pl.DataFrame:
     frame = report.table(table, runs)
     if frame.is_empty():
         raise ReportError(
-            f"{figure} needs a finished run of a dgl method; `dglbench train matching --method "
-            f"dgl-5 --out {report.folder}` makes one."
+            f"{figure} needs a finished run of a dgl method; with --diagnostics; `dglbench train "
+            f"matching --method dgl-5 --diagnostics --out {report.folder}` makes one."
         )
     return frame
 

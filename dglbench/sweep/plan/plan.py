@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,7 +86,7 @@ class Plan:
                     damaged[run_id] = known.problem
                 elif known.record and (changes := provenance.upgrades(known.record)):
                     upgrades[", ".join(changes)] += 1
-                if known.record is None or needs_run(known, retry_failed):
+                if known.record is None or needs_run(known, retry_failed, spec):
                     to_run += 1
                     estimate, elsewhere = self._estimate(spec)
                     unknown = unknown or estimate is None
@@ -149,8 +149,17 @@ def plan_sweep(
             tell(f"{config} names plugins, whose code runs now: {', '.join(map(str, named))}.")
         load_plugins(named)
     load_plugins(map(Path, flags.plugins or ()))
-    base = from_preset(preset or (file.preset if file and file.preset else "paper"))
-    return make_plan(resolve([base, *([file] if file else []), flags]), out)
+    start_from = preset or (file.preset if file else None)
+    base = from_preset(start_from or "paper")
+    own = [source for source in (file, flags) if source is not None]
+    if start_from is None and any(map(_names_runs, own)):
+        base = replace(base, diagnostics=None)  # the paper's figures are not what is asked for
+    return make_plan(resolve([base, *own]), out)
+
+
+def _names_runs(request: Request) -> bool:
+    """Say whether a request names methods or data of its own."""
+    return bool(request.methods or request.tasks or request.data or request.setting)
 
 
 def make_plan(sweep: Sweep, out: Path) -> Plan:

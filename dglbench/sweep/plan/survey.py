@@ -56,9 +56,13 @@ def read_state(out: Path, run_id: str, record: RunRecord | None = None) -> RunSt
     return RunState("done" if record.state == "done" else "failed", record, None, finished)
 
 
-def needs_run(known: RunState, retry_failed: bool) -> bool:
-    """Say whether a run in this state is to be run."""
-    return known.state not in ("done", "failed") or (known.state == "failed" and retry_failed)
+def needs_run(known: RunState, retry_failed: bool, spec: RunSpec) -> bool:
+    """Say whether a run in this state is to be run, for lack of a result or of diagnostics."""
+    if known.record is None or known.state not in ("done", "failed"):
+        return True
+    if known.state == "failed":
+        return retry_failed
+    return spec.lacks_diagnostics(known.record)
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,9 @@ class Scalars:
     repeats: Annotated[
         int | None, Ge(1), Le(MOST_REPEATS), Doc("training seeds from 0 on, in place of a list")
     ] = None
+    diagnostics: Annotated[
+        bool | None, Doc("let methods report on themselves: duals, bound, theorem2")
+    ] = None
     plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
     trials: Annotated[
         int | None, Ge(1), Doc("configurations that --search optuna tries of each method")

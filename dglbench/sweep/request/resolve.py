@@ -39,6 +39,8 @@ class Sweep:
     settings: tuple[Setting, ...]
     plugins: tuple[str, ...] = ()
     """Local files that tasks and methods were taken from."""
+    diagnostics: bool = False
+    """Whether methods report on themselves in the tables duals, bound and theorem2."""
     trials: int | None = None
     """How many configurations ``optuna`` tries of each method."""
 
@@ -50,6 +52,7 @@ class Sweep:
             "solver": self.solver,
             "threads": self.threads,
             "search": self.search,
+            **({"diagnostics": True} if self.diagnostics else {}),
             **({} if self.trials is None else {"trials": self.trials}),
             **({"plugins": list(self.plugins)} if self.plugins else {}),
             **limit,
@@ -88,6 +91,7 @@ def resolve(requests: Sequence[Request]) -> Sweep:
         threads=_last(requests, "threads") or 1,
         search=search,
         time_limit=_last(requests, "time_limit"),
+        diagnostics=bool(_last(requests, "diagnostics")),
         settings=settings,
         plugins=tuple(dict.fromkeys(name for source in requests for name in source.plugins or ())),
         trials=trials,

@@ -102,6 +102,7 @@ def single_run(
     threads: int = 1,
     train_seed: int = 0,
     predictor: str | None = None,
+    diagnostics: bool = False,
     **protocol: Any,
 ) -> RunSpec:
     """Resolve one run from plain values, as every other request is resolved."""
@@ -113,6 +114,7 @@ def single_run(
         threads=threads,
         train_seeds=(train_seed,),
         predictor=None if predictor is None else (predictor,),
+        diagnostics=diagnostics,
         protocol=protocol,
     )
     if isinstance(task, Dataset):
@@ -191,6 +193,7 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
         threads=sweep.threads,
         lead_in=plan.lead_in,
         predictor=setting.predictor,
+        diagnostics=sweep.diagnostics,
     )
     specs = []
     for values in itertools.product(*grid.values()):  # type: ignore[arg-type]  # lists, no ranges
