@@ -3,7 +3,8 @@
 __all__ = ["CHANGES", "FIGURE_NAMES", "TABLE_NAMES"]
 
 FIGURE_NAMES = (
-    "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "forms", "ranks", "profile",
+    "restarts", "spread", "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "forms",
+    "ranks", "profile",
     "anytime", "time-split", "complexity", "scaling", "dual-health", "regret-bound", "pipelines",
 )  # fmt: skip
 """`dglbench.report.figures` has a file for each, with underscores for hyphens."""

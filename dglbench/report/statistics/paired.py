@@ -215,7 +215,9 @@ def _resample(cell: Cell, runs: Sequence[_Run], r: int) -> _Resampled:
     found = best_of(cell.validation, padded, min(r, cell.repeats - 1), counts)
     # Draws with replacement hold fewer different repeats, so their best of r is worse: recentre.
     resampled = np.where(np.isnan(found), np.nanmean(found), found)
-    resampled += value - resampled.mean()
+    resampled = resampled + (value - resampled.mean())
+    # What is kept is one of the repeats, so it lies between their lowest and their highest.
+    resampled = np.clip(resampled, means.min(axis=1), means.max(axis=1))
     return _Resampled(runs[0].judged_on, value, resampled, runs[0].instances)
 
 

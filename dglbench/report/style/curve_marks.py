@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dglbench.report.style.palette import method_order
-from dglbench.report.style.seed_band import mean_and_band
+from dglbench.report.style.seed_band import mean_and_band, seed_offsets
 
 __all__ = ["BEST", "HELD", "RAW", "WARM", "Axis", "above", "limits", "panel_marks"]
 
@@ -27,20 +27,21 @@ _SCHEMA = {"method": pl.String, "x": pl.Float64, "y": pl.Float64, "piece": pl.St
 class Axis:
     """The shared horizontal axis, in decades, from ``left`` to ``data``.
 
-    Between ``data`` and ``right`` is a strip of its own for the final levels: there, places mean
-    nothing.
+    Between ``start`` and ``right``, apart from the axis, is a box of its own for the final levels:
+    there, places mean nothing.
     """
 
     left: float
     data: float
+    start: float
     right: float
     slot: float
     """How far apart the final levels stand."""
 
     @property
     def strip(self) -> float:
-        """The middle of the strip."""
-        return (self.data + self.right) / 2
+        """The middle of the box."""
+        return (self.start + self.right) / 2
 
 
 def panel_marks(
@@ -48,14 +49,15 @@ def panel_marks(
 ) -> dict[str, pl.DataFrame]:
     """Compute every mark of one panel, of one seed or of several."""
     low, top = limits(rows, intervals)
+    offsets = seed_offsets(rows)
     lines: list[dict[str, Any]] = []
     bands, selected, ends = [], [], []
     methods = sorted(set(rows["method"].to_list()), key=method_order)
     for place, method in enumerate(methods):
-        slot = 10 ** (axis.data + axis.slot * (place + 0.8))
+        slot = 10 ** (axis.start + axis.slot * (place + 0.8))
         own = rows.filter(pl.col("method") == method)
         if own["run_id"].n_unique() > 1:
-            curve = mean_and_band(own)
+            curve = mean_and_band(own, offsets)
             xs, best = curve["x"].to_list(), curve["mean"].to_list()
             (across, lows), (_, highs) = (
                 _steps(xs, curve[end].to_list()) for end in ("low", "high")
@@ -88,14 +90,23 @@ def panel_marks(
     warm = _warm(rows)
     if warm:  # over several seeds their mean, as the curves are
         level = sum(warm) / len(warm)
-        lines += _path("", WARM, [10**axis.left, 10**axis.right], [level] * 2, math.inf)
+        for part in ((axis.left, axis.data), (axis.start, axis.right)):
+            places = [10**end for end in part]
+            lines += _path("", WARM, places, [level] * 2, math.inf, part[0])
     return {
         "lines": pl.DataFrame(lines, schema=_SCHEMA),
         "bands": pl.concat(bands) if bands else pl.DataFrame(schema=_BAND),
         "selected": pl.DataFrame(selected, schema=_POINT),
         "ends": pl.DataFrame(ends, schema=_POINT | {"low": pl.Float64, "high": pl.Float64}),
         "strip": pl.DataFrame(
-            {"x": [10**axis.data], "right": [10**axis.right], "low": [low], "top": [top]}
+            {
+                "left": [10**axis.left],
+                "data": [10**axis.data],
+                "start": [10**axis.start],
+                "right": [10**axis.right],
+                "low": [low],
+                "top": [top],
+            }
         ),
         "corners": pl.DataFrame({"x": [10**axis.left, 10**axis.right], "y": [low, top]}),
     }
@@ -155,14 +166,22 @@ def _steps(xs: Sequence[float], ys: Sequence[float]) -> tuple[list[float], list[
 
 
 def _path(
-    method: str, kind: str, xs: Sequence[float], ys: Sequence[float], top: float
+    method: str,
+    kind: str,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    top: float,
+    part: float = 0.0,
 ) -> list[dict[str, Any]]:
-    """Cut a line where it leaves the panel; each piece within becomes a path of its own."""
+    """Cut a line where it leaves the panel; each piece within becomes a path of its own.
+
+    ``part`` tells lines of one method and kind apart.
+    """
     rows: list[dict[str, Any]] = []
     piece = 0
 
     def add(x: float, y: float) -> None:
-        name = f"{kind}/{method}/{piece}"
+        name = f"{kind}/{method}/{part:g}/{piece}"
         rows.append({"method": method, "x": float(x), "y": float(y), "piece": name, "kind": kind})
 
     for index, (x, y) in enumerate(zip(xs, ys, strict=True)):

@@ -3,8 +3,8 @@
 In each panel a method is a solid step line (test regret of the epoch that is
 best on validation so far) over its faint raw curve; where several runs are drawn
 together (repeats, or three data seeds or more), their mean over a band. A
-marker sits where the selected epoch was reached. A shaded strip at the right, which is
-not part of the axis, shows the final levels with their intervals, one beside the other.
+marker sits where the selected epoch was reached. A shaded box at the right, apart from the
+axis, shows the final levels with their intervals, one beside the other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ _LABEL_IN = 0.24
 """Room for a label under the axis: `0.01`, `100k`."""
 _STRIP_IN = 0.3
 """Least width of the strip of final levels: its own label is as wide."""
-_STRIP = "#F1F1F1"
+_GAP_IN = 0.09
+"""Between the axis and that box."""
+_STRIP = "#F4F4F4"
 # Line type, width and alpha.
 _KINDS = {
     BEST: ("solid", 0.75, 1.0),
@@ -105,11 +107,23 @@ def draw_curves(
     plot = (
         p9.ggplot()
         + p9.geom_blank(p9.aes("x", "y"), drawn["corners"])
+        # The final levels stand in a box apart, so that their places are not read as times.
         + p9.geom_rect(
-            p9.aes(xmin="x", xmax="right", ymin="low", ymax="top"), drawn["strip"], fill=_STRIP
+            p9.aes(xmin="data", xmax="right", ymin="low", ymax="top"), drawn["strip"], fill="white"
         )
-        + p9.geom_segment(
-            p9.aes("x", "low", xend="x", yend="top"), drawn["strip"], color="#BBBBBB", size=0.4
+        + p9.geom_rect(
+            p9.aes(xmin="start", xmax="right", ymin="low", ymax="top"),
+            drawn["strip"],
+            fill=_STRIP,
+            color="#BBBBBB",
+            size=0.4,
+        )
+        + p9.geom_rect(
+            p9.aes(xmin="left", xmax="data", ymin="low", ymax="top"),
+            drawn["strip"],
+            fill="none",
+            color="#BBBBBB",
+            size=0.4,
         )
     )
     if not drawn["bands"].empty:
@@ -149,7 +163,7 @@ def draw_curves(
         + p9.scale_x_log10(
             breaks=[*ticks, 10**axis.strip], minor_breaks=[],
             limits=(10**axis.left, 10**axis.right), expand=(0, 0),
-            labels=lambda values: [*_axis_labels(values[:-1], x_labels, zero), "final"],
+            labels=lambda values: [*_axis_labels(values[:-1], x_labels, zero), "at the end"],
         )
         + p9.scale_y_continuous(labels=percent, expand=(0, 0))
         + _kind_scales(kinds)
@@ -165,7 +179,7 @@ def draw_curves(
             width,
             (_panel_height(rows, below_in, layout) + 0.12) * rows + below_in,
             legend_box="vertical", legend_box_just="center", legend_box_margin=0,
-            legend_key_width=16,
+            legend_key_width=16, panel_border=p9.element_blank(),
         )
     )  # fmt: skip
 
@@ -173,16 +187,21 @@ def draw_curves(
 def final_words(runs: Sequence[Run]) -> str:
     """Say what the levels at the right of the panels are."""
     counts: dict[tuple[str, str], int] = {}
+    seen: dict[str, set[int]] = {}
     for run in runs:
         key = run.unit.family, run.method
         counts[key] = counts.get(key, 0) + 1
+        seen.setdefault(run.unit.family, set()).add(run.unit.seed)
     words = {
         "one": "level with its 95 % interval over test instances (one run)",
         "few": "mean and range over runs",
         "many": f"mean and middle 80 % of {MIDDLE_FROM} runs or more",
     }
     kinds = {"one" if n == 1 else "few" if n < MIDDLE_FROM else "many" for n in counts.values()}
-    return "at the end: " + "; ".join(words[kind] for kind in words if kind in kinds)
+    said = "at the end: " + "; ".join(words[kind] for kind in words if kind in kinds)
+    if any(len(seeds) > 1 for seeds in seen.values()):
+        said += "; bands leave out what data seeds differ by for all methods alike"
+    return said
 
 
 def _panel_height(rows: int, below_in: float, layout: Layout) -> float:
@@ -240,10 +259,14 @@ def _axis(
     margin = 0.02 * (data - left)
     most = frame.group_by("panel").agg(pl.col("method").n_unique())["method"].max()
     slots = int(str(most)) + 0.6
-    gutter_in = max(_STRIP_IN, slots * min(_SLOT_IN, 0.45 * panel_in / slots))
+    gutter_in = _GAP_IN + max(_STRIP_IN, slots * min(_SLOT_IN, 0.45 * panel_in / slots))
     per_inch = (data - left + 2 * margin) / (panel_in - gutter_in)
     right = data + margin + per_inch * gutter_in
-    return Axis(left - margin, data + margin, right, per_inch * gutter_in / slots), floor
+    axis = Axis(
+        left - margin, data + margin, data + margin + per_inch * _GAP_IN, right,
+        per_inch * (gutter_in - _GAP_IN) / slots,
+    )  # fmt: skip
+    return axis, floor
 
 
 def _ticks(axis: Axis, zero: float | None, panel_in: float) -> list[float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from dglbench.statistics import Numbers
 
-__all__ = ["MIDDLE_FROM", "held", "mean_and_band"]
+__all__ = ["MIDDLE_FROM", "held", "mean_and_band", "seed_offsets"]
 
 MIDDLE_FROM = 10
 """From so many runs on the band is their middle 80 %, else from the lowest to the highest."""
@@ -22,8 +24,29 @@ def held(xs: Numbers, levels: Numbers, before: float | None, at: Numbers) -> Num
     return values
 
 
-def mean_and_band(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return x, mean, low and high of one method from the rows of its runs' curves."""
+def seed_offsets(rows: pl.DataFrame) -> dict[int, float]:
+    """Return how far each data seed of a panel lies from their mean, for all its methods alike.
+
+    The median over methods of (a seed's final level − the mean over seeds). Without it, a band over
+    data seeds would show how unlike the datasets are, which every method shares.
+    """
+    ends = rows.group_by("run_id", "method", "seed", maintain_order=True).agg(
+        pl.col("best_test_regret").last()
+    )
+    means = ends.group_by("method", "seed", maintain_order=True).agg(
+        pl.col("best_test_regret").mean()
+    )
+    apart = means.with_columns(
+        apart=pl.col("best_test_regret") - pl.col("best_test_regret").mean().over("method")
+    )
+    return dict(apart.group_by("seed").agg(pl.col("apart").median()).iter_rows())
+
+
+def mean_and_band(rows: pl.DataFrame, offsets: Mapping[int, float]) -> pl.DataFrame:
+    """Return x, mean, low and high of one method from the rows of its runs' curves.
+
+    The band is of the runs with their data seed's offset taken off.
+    """
     parts = [part.sort("epoch") for part in rows.partition_by("run_id", maintain_order=True)]
     xs = [part["x"].to_numpy() for part in parts]
     # From where every seed has begun; after its end a seed holds its level.
@@ -38,5 +61,6 @@ def mean_and_band(rows: pl.DataFrame) -> pl.DataFrame:
         ]
     )
     tail = 0.1 if len(parts) >= MIDDLE_FROM else 0.0
-    low, high = np.quantile(levels, [tail, 1 - tail], axis=0)
+    offset = np.array([offsets.get(int(part["seed"][0]), 0.0) for part in parts])
+    low, high = np.quantile(levels - offset[:, None], [tail, 1 - tail], axis=0)
     return pl.DataFrame({"x": grid, "mean": levels.mean(axis=0), "low": low, "high": high})

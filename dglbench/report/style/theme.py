@@ -38,6 +38,8 @@ __all__ = [
     "number",
     "percent",
     "plain",
+    "regret_breaks",
+    "regret_labels",
     "seconds",
     "sparse",
     "to_table",
@@ -170,6 +172,22 @@ def log_breaks(limits: tuple[float, float], most: int = 5) -> list[float]:
         if len(ticks) >= 3:
             break
     return ticks[:: max(1, math.ceil(len(ticks) / most))]
+
+
+def regret_breaks(limits: tuple[float, float]) -> list[float]:
+    """Return ticks for regrets on a log axis: even steps where it spans little, else powers."""
+    low, high = limits
+    if high / low > 6:
+        return log_breaks(limits)
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(tick) for tick in ticks if low <= tick <= high]
+
+
+def regret_labels(values: Iterable[float]) -> list[str]:
+    """Write regrets on a log axis as per cent, each with the digits it needs."""
+    return [f"{100 * value:.3g} %" for value in values]
 
 
 def legend_lines(methods: Iterable[str], width: float, extra_in: float = 0.22) -> int:
