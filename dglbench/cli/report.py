@@ -90,6 +90,10 @@ def run(
             "at most half the repeats.  [default: half the repeats]",
         ),
     ] = None,
+    gap: Annotated[
+        float,
+        typer.Option(help="The difference to be found, in percentage points (power)."),
+    ] = 0.5,
     width: Annotated[
         str | None,
         typer.Option(
@@ -175,7 +179,7 @@ def run(
         console.note(f"runs: {report.folder}")
     document: dict[str, Any] = {"results": str(report.folder)}
     if tables:
-        wanted = _Wanted(table_formats, out, baseline, band)
+        wanted = _Wanted(table_formats, out, baseline, band, gap / 100)
         document["tables"] = _show_tables(reports, tables, wanted, quiet=json)
     if claims or claims_file:
         document["claims"] = show_claims(report, claims_file, quiet=json)
@@ -203,6 +207,7 @@ class _Wanted(NamedTuple):
     out: Path | None
     baseline: str | None
     band: float
+    gap: float
 
 
 def _show_tables(
@@ -218,7 +223,7 @@ def _show_tables(
 
             sheet = changes(*reports)
         else:
-            sheet = tables.build(name, reports[0], wanted.baseline, wanted.band)
+            sheet = tables.build(name, reports[0], wanted.baseline, wanted.band, wanted.gap)
         records[name] = {"rows": sheet.records(), "notes": list(sheet.notes)}
         for format in wanted.formats:
             if wanted.out is not None:

@@ -10,7 +10,7 @@ FIGURE_NAMES = (
 """`dglbench.report.figures` has a file for each, with underscores for hyphens."""
 TABLE_NAMES = (
     "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "pairwise",
-    "selected", "budget", "resources", "runs",
+    "power", "selected", "budget", "total", "resources", "runs",
 )  # fmt: skip
 """`dglbench.report.tables` has a file for each."""
 CHANGES = "changes"

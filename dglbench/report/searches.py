@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dglbench.report.loading import Report
 from dglbench.report.style.palette import style
 
-__all__ = ["Account", "accounts", "search_notes"]
+__all__ = ["Account", "Cost", "accounts", "search_costs", "search_notes"]
 
 
 class Account(NamedTuple):
@@ -35,6 +35,51 @@ def accounts(report: Report) -> Iterator[Account]:
             edges = group.get("edges") or tuned.get("edges") or ()
             said = tuple(map(str, edges)) if isinstance(edges, list) else ()
             yield Account(group["run_id"], group, tuned, said, str(sweep["file"]))
+
+
+class Cost(NamedTuple):
+    """What a search took."""
+
+    configurations: int
+    runs: int
+    unfinished: int
+    train_s: float
+    solves: int
+    alike: bool
+    """Whether all its seconds were made under the same conditions."""
+    source: str
+    search: str = ""
+    """Its kind; ``none`` where nothing was searched."""
+
+    @property
+    def tuning_s(self) -> float:
+        """Training seconds of the search; 0 where nothing was searched."""
+        return 0.0 if self.search in ("", "none") else self.train_s
+
+
+def search_costs(report: Report) -> dict[str, Cost]:
+    """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
+    found: dict[str, Cost] = {}
+    kinds = {str(sweep["file"]): str(sweep.get("search") or "") for sweep in report.sweeps}
+    for account in accounts(report):
+        # A search made elsewhere is what the choice cost; its one run here is not.
+        said = {**account.group, **account.tuned}
+        try:
+            cost = Cost(
+                configurations=int(said["configurations"]),
+                runs=int(said["runs"]),
+                unfinished=int(said["failed"]),
+                train_s=float(said["seconds"]),
+                solves=int(said["solver_calls"]),
+                alike=bool(said["concurrency"]),
+                source=account.file,
+                search=str(account.tuned.get("search") or kinds[account.file]),
+            )
+        except (KeyError, TypeError, ValueError):
+            continue  # not as a sweep writes it: count the folder's runs instead
+        if account.run_id not in found or cost.runs > found[account.run_id].runs:
+            found[account.run_id] = cost
+    return found
 
 
 def search_notes(report: Report) -> list[str]:

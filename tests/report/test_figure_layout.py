@@ -51,7 +51,7 @@ def test_a_width_that_is_none_is_told(report):
 def test_a_marker_above_the_panel_is_not_put_on_its_edge():
     def rows(seed, best):
         return [
-            {"run_id": f"two-stage-{seed}", "method": "two-stage", "epoch": at, "x": 10.0**at,
+            {"run_id": f"two-stage-{seed}", "method": "two-stage", "seed": seed, "epoch": at, "x": 10.0**at,
              "best_epoch": 1 + seed, "test_regret": level, "best_test_regret": level,
              "warm_start_regret": 0.10}
             for at, level in enumerate(best)
@@ -59,13 +59,13 @@ def test_a_marker_above_the_panel_is_not_put_on_its_edge():
 
     # The first seed is done at once, far above the panel where the other still is.
     frame = pl.DataFrame([*rows(0, [9.0, 0.09, 0.09, 0.09]), *rows(1, [9.0, 9.0, 0.09, 0.09])])
-    marks = panel_marks(frame, Axis(0.0, 3.0, 4.0, 0.1), {})
+    marks = panel_marks(frame, Axis(0.0, 3.0, 3.2, 4.0, 0.1), {})
     assert marks["selected"].is_empty()
     assert marks["ends"]["y"].to_list() == pytest.approx([0.09])
 
 
 def test_labels_under_a_log_axis_stand_apart():
-    wide = Axis(0.0, 5.5, 8.6, 0.2)
+    wide = Axis(0.0, 5.5, 5.5, 8.6, 0.2)
     assert _curve_ticks(wide, 1.0, 2.5) == [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]
     assert _curve_ticks(wide, 1.0, 1.8) == [1.0, 10.0, 1e3, 1e5]
     assert _curve_ticks(wide, None, 1.8) == [1.0, 100.0, 1e4]

@@ -46,7 +46,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         intervals=pairs.of_single_runs(report.cells()),
         columns=min(seeds, 4),
         notes=(
-            final_words(report.chosen_runs()),
+            final_words(report.chosen_runs(), pooled=False),
             *([BEST_ONLY] if is_crowded(report, layout) else []),
             *([note] if note else []),
         ),

@@ -184,14 +184,14 @@ def draw_curves(
     )  # fmt: skip
 
 
-def final_words(runs: Sequence[Run]) -> str:
-    """Say what the levels at the right of the panels are."""
+def final_words(runs: Sequence[Run], *, pooled: bool = True) -> str:
+    """Say what the levels at the right are; ``pooled``: data seeds of a setting share a panel."""
     counts: dict[tuple[str, str], int] = {}
     seen: dict[str, set[int]] = {}
     for run in runs:
-        key = run.unit.family, run.method
-        counts[key] = counts.get(key, 0) + 1
-        seen.setdefault(run.unit.family, set()).add(run.unit.seed)
+        panel = run.unit.family if pooled else run.unit.key
+        counts[panel, run.method] = counts.get((panel, run.method), 0) + 1
+        seen.setdefault(panel, set()).add(run.unit.seed)
     words = {
         "one": "level with its 95 % interval over test instances (one run)",
         "few": "mean and range over runs",

@@ -11,6 +11,7 @@ from dglbench.report.loading import Report
 from dglbench.report.names import CHANGES, TABLE_NAMES
 from dglbench.report.statistics.comparisons import by_setting
 from dglbench.report.statistics.equivalence import BAND
+from dglbench.report.statistics.power import GAP
 from dglbench.report.style.titles import listing
 from dglbench.report.tables.sheet import Sheet
 from dglbench.report.tables.writer import FORMATS, render
@@ -25,12 +26,20 @@ _WITHOUT_REGRET = frozenset({"budget", "resources", "selected"})
 _AGAINST_A_BASELINE = frozenset({"summary", "ranks", "equivalence"})
 
 
-def build(name: str, report: Report, baseline: str | None = None, band: float = BAND) -> Sheet:
+def build(
+    name: str,
+    report: Report,
+    baseline: str | None = None,
+    band: float = BAND,
+    gap: float = GAP,
+) -> Sheet:
     """Make the table of this name, or say which there are."""
     if name not in TABLES:
         raise ReportError(f"there is no table {name!r}; there are {', '.join(TABLES)}, and all.")
     if name == "equivalence":
         sheet = TABLES[name](report, baseline, band)
+    elif name == "power":
+        sheet = TABLES[name](report, gap)
     elif name in _AGAINST_A_BASELINE:
         sheet = TABLES[name](report, baseline)
     else:

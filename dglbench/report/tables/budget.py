@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from dglbench.report.cells import configuration
 from dglbench.report.loading import Report, Run
-from dglbench.report.searches import accounts, search_notes
+from dglbench.report.searches import Cost, search_costs, search_notes
 from dglbench.report.style.palette import method_order, style
 from dglbench.report.tables.selected import GIVEN, given_or_count
 from dglbench.report.tables.sheet import (
@@ -35,7 +34,7 @@ def budget(report: Report) -> Sheet:
     rank = {unit.key: position for position, unit in enumerate(report.units)}
     for run in report.runs:
         groups.setdefault((run.unit.key, run.method), []).append(run)
-    swept = _swept(report)
+    swept = search_costs(report)
     rows, mixed = [], False
     for key in sorted(groups, key=lambda key: (rank[key[0]], method_order(key[1]))):
         chosen = report.chosen.get(key)
@@ -72,47 +71,8 @@ _BUDGET = (
 )
 
 
-class _Cost(NamedTuple):
-    """What a search took."""
-
-    configurations: int
-    runs: int
-    unfinished: int
-    train_s: float
-    solves: int
-    alike: bool
-    """Whether all its seconds were made under the same conditions."""
-    source: str
-    search: str = ""
-
-
-def _swept(report: Report) -> dict[str, _Cost]:
-    """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
-    found: dict[str, _Cost] = {}
-    kinds = {str(sweep["file"]): str(sweep.get("search") or "") for sweep in report.sweeps}
-    for account in accounts(report):
-        # A search made elsewhere is what the choice cost; its one run here is not.
-        said = {**account.group, **account.tuned}
-        try:
-            cost = _Cost(
-                configurations=int(said["configurations"]),
-                runs=int(said["runs"]),
-                unfinished=int(said["failed"]),
-                train_s=float(said["seconds"]),
-                solves=int(said["solver_calls"]),
-                alike=bool(said["concurrency"]),
-                source=account.file,
-                search=str(account.tuned.get("search") or kinds[account.file]),
-            )
-        except (KeyError, TypeError, ValueError):
-            continue  # not as a sweep writes it: count the folder's runs instead
-        if account.run_id not in found or cost.runs > found[account.run_id].runs:
-            found[account.run_id] = cost
-    return found
-
-
-def _of_runs(runs: Sequence[Run]) -> _Cost:
-    return _Cost(
+def _of_runs(runs: Sequence[Run]) -> Cost:
+    return Cost(
         configurations=len({configuration(run.identity) for run in runs}),
         runs=len(runs),
         unfinished=sum(run.state != "done" for run in runs),
@@ -123,7 +83,7 @@ def _of_runs(runs: Sequence[Run]) -> _Cost:
     )
 
 
-def _budget_row(run: Run, cost: _Cost) -> tuple[Cell, ...]:
+def _budget_row(run: Run, cost: Cost) -> tuple[Cell, ...]:
     spent = seconds(cost.train_s)
     return (
         setting_cell(run.unit),
