@@ -51,7 +51,8 @@ def test_a_width_that_is_none_is_told(report):
 def test_a_marker_above_the_panel_is_not_put_on_its_edge():
     def rows(seed, best):
         return [
-            {"run_id": f"two-stage-{seed}", "method": "two-stage", "seed": seed, "epoch": at, "x": 10.0**at,
+            {"run_id": f"two-stage-{seed}", "method": "two-stage", "seed": seed, "epoch": at,
+             "x": 10.0**at,
              "best_epoch": 1 + seed, "test_regret": level, "best_test_regret": level,
              "warm_start_regret": 0.10}
             for at, level in enumerate(best)
