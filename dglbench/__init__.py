@@ -6,6 +6,7 @@ first used: ``import dglbench`` alone loads no torch, numpy or polars.
 
 TYPE_CHECKING = False  # as in typing, whose import would be nearly all that this file costs
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from dglbench.api.fit import fit as fit
     from dglbench.api.results import load as load
     from dglbench.api.run_many import run_many as run_many
     from dglbench.api.train import train as train
@@ -72,6 +73,7 @@ PUBLIC: dict[str, str] = {
     "SPOPlus": "dglbench.losses.spo_plus",
     "SmoothedSPOPlus": "dglbench.losses.spo_smoothed",
     # runs, and what they left
+    "fit": "dglbench.api.fit",
     "load": "dglbench.api.results",
     "run_many": "dglbench.api.run_many",
     "train": "dglbench.api.train",

@@ -1,1 +1,1 @@
-"""The Python door: `dglbench.train`, `dglbench.run_many` and `dglbench.load`."""
+"""The Python door: `dglbench.fit`, `dglbench.train`, `dglbench.run_many` and `dglbench.load`."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from dglbench.fitting.progress import Progress as FitProgress
     from dglbench.training.train import Progress
 
-__all__ = ["run_bar", "sweep_bar"]
+__all__ = ["fit_bar", "run_bar", "sweep_bar"]
 
 
 @contextmanager
@@ -38,6 +39,20 @@ def sweep_bar() -> Iterator[Callable[[int, int, str], None]]:
 
         def show(done: int, total: int, last: str) -> None:
             bars.update(row, total=total, completed=done, note=last)
+
+        yield show
+
+
+@contextmanager
+def fit_bar() -> Iterator[Callable[[FitProgress], None]]:
+    """Show the time or the runs of a fit, and the best of each side so far."""
+    with _bars() as bars:
+        row = bars.add_task("fit", total=None, note="")
+
+        def show(progress: FitProgress) -> None:
+            done = progress.runs if progress.of_runs else round(progress.seconds)
+            total = progress.of_runs or round(progress.of_seconds or 0)
+            bars.update(row, total=total, completed=min(done, total), note=progress.words)
 
         yield show
 

@@ -38,6 +38,7 @@ class Verb(NamedTuple):
 VERBS = {
     "generate": Verb("dglbench.cli.generate", "Generate a dataset, and show what it is like."),
     "import": Verb("dglbench.cli.import_data", "Import your own arrays as a dataset."),
+    "fit": Verb("dglbench.cli.fit", "Fit a model to your data, with a verdict, in one command."),
     "train": Verb("dglbench.cli.train", "Train one predictor with one method, and log the run."),
     "sweep": Verb("dglbench.cli.sweep", "Run many trainings, in parallel; again to resume."),
     "apply": Verb("dglbench.cli.apply", "Predict and decide with what a run learnt."),

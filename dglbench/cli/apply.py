@@ -19,13 +19,13 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = (
     "dglbench apply results/RUN --data new.npz",
-    "dglbench apply mine --data new.parquet --out plan.csv",
+    "dglbench apply fitted --data new.npz --out plan.csv",
 )
 
 
 def run(
     trained: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a sweep.")
+        Path, typer.Argument(metavar="RUN", help="Folder of a run, a sweep or a fit.")
     ],
     data: Annotated[
         Path | None,
@@ -66,11 +66,11 @@ def run(
 ) -> None:
     """Predict with a run's selected weights, decide exactly, and write both.
 
-    Of a sweep's folder, the run with the lowest validation regret is taken.
+    Of a sweep's folder, the run with the lowest validation regret is taken; of a fit's, its choice.
     One row for each instance, group and option: the predicted value, and whether it is chosen.
     """
     from dglbench.plugin_files import load_plugins
-    from dglbench.training.apply import load_predictor
+    from dglbench.training.apply import fitted_run, load_predictor
 
     if data is None and export is None:
         raise OptionError(
@@ -82,7 +82,13 @@ def run(
     load_plugins(plugin or [])
     predictor = load_predictor(trained, trained_on)
     if not json and predictor.folder != trained:
-        _say(f"taking {predictor.folder.name}: the lowest validation regret in {trained}")
+        chose = fitted_run(trained)
+        why = (
+            f"what the fit in {trained} chose"
+            if chose
+            else f"the lowest validation regret in {trained}"
+        )
+        _say(f"taking {predictor.folder.name}: {why}")
     document: dict[str, Any] = {"run": str(predictor.folder)}
     if export is not None:
         predictor.export(export, force=force)
@@ -90,30 +96,39 @@ def run(
         if not json:
             _say(f"predictor {predictor.identity.predictor} written to {export}")
     if data is not None:
-        document |= _decide(predictor, data, out)
+        decided, words = _decide(predictor, data, out)
+        document |= decided
         if not json:
-            _say(
-                f"{document['instances']:,} instances decided; predicted value "
-                f"{document['predicted_value_mean']:.6g} on average; {document['rows']:,} rows in "
-                f"{out}"
-            )
+            rows = f"{document['rows']:,} rows in {out}"
+            _say(f"{document['instances']:,} instances decided; {rows}")
+            _say(words)
     if json:
         console.print_json(document)
 
 
-def _decide(predictor: TrainedPredictor, data: Path, out: Path) -> dict[str, Any]:
-    """Predict and decide for new features, and write both."""
+def _decide(predictor: TrainedPredictor, data: Path, out: Path) -> tuple[dict[str, Any], str]:
+    """Predict and decide for new features, and write both; say what the plans are worth."""
     features, problem = _new_data(data, predictor)
     predictions = predictor.predict(features)
     decisions = predictor.decide(predictions, problem)
     at = problem or predictor.dataset.problem
     rows = _write(predictor, at, at.value_map.values(predictions), decisions, out)
-    return {
+    promised = predictor.promised(predictions, decisions)
+    expected = predictor.calibration.expect(promised) if predictor.calibration else None
+    words = (
+        f"what they are worth: {expected.words}"
+        if expected
+        else f"the predictions promise {promised.mean():.6g} on average; too few validation "
+        "instances say what that is worth"
+    )
+    document = {
         "instances": len(decisions),
         "rows": rows,
-        "predicted_value_mean": float(at.objective(at.values(predictions), decisions).mean()),
+        "predicted_value_mean": float(promised.mean()),
+        "expected_value_mean": expected._asdict() if expected else None,
         "file": str(out),
     }
+    return document, words
 
 
 def _say(sentence: str) -> None:

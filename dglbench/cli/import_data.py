@@ -10,7 +10,7 @@ import typer
 from dglbench.cli import console
 from dglbench.errors import DatasetError, OptionError
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "pairs", "run"]
 
 EXAMPLES = (
     "dglbench import mine.npz",
@@ -77,7 +77,7 @@ def run(
     dataset, left_out = import_files(
         sources,
         name=name,
-        read=_pairs(read or []),
+        read=pairs(read or []),
         in_order=in_order,
         minimise=minimise,
         allow_none=allow_none,
@@ -115,7 +115,8 @@ def run(
     console.note(f"next: dglbench train --data {path}, or dglbench sweep --data {path}")
 
 
-def _pairs(words: list[str]) -> dict[str, Any]:
+def pairs(words: list[str]) -> dict[str, Any]:
+    """Read the words of ``--read``."""
     pairs = {}
     for word in words:
         name, sign, reading = word.partition("=")

@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 _NEEDED = ("features", "labels", "A", "b")
-_SHARES = (0.6, 0.2, 0.2)
+SHARES = (0.6, 0.2, 0.2)
+"""Of training, validation and test, where nothing else is said."""
 _TOLERANCE = 1e-6
 
 
@@ -56,6 +57,7 @@ def import_files(
     in_order: bool = False,
     minimise: bool = False,
     allow_none: bool = False,
+    shares: tuple[float, float, float] = SHARES,
 ) -> Imported:
     """Read files and folders, and make a dataset of what they hold."""
     paths = list(sources)
@@ -65,7 +67,12 @@ def import_files(
     if minimise:
         found["sense"] = "minimise"
     dataset = import_arrays(
-        found, name=called[:100] or "own", read=read, in_order=in_order, allow_none=allow_none
+        found,
+        name=called[:100] or "own",
+        read=read,
+        in_order=in_order,
+        allow_none=allow_none,
+        shares=shares,
     )
     return Imported(dataset, arrays.left_out)
 
@@ -77,11 +84,12 @@ def import_arrays(
     read: Mapping[str, str] | None = None,
     in_order: bool = False,
     allow_none: bool = False,
+    shares: tuple[float, float, float] = SHARES,
 ) -> Dataset:
     """Make a dataset of features, labels, A, b and, if given, the others of docs/own-data.md.
 
-    ``read`` says which of two readings is meant (`READINGS`). Without a split, a random
-    60 % of the instances are for training, 20 % for validation, 20 % for the test; ``in_order``
+    ``read`` says which of two readings is meant (`READINGS`). Without a split, the instances are
+    divided at random into ``shares`` for training, validation and test; ``in_order``
     takes them one after the other instead. ``allow_none`` gives a group that has no option in
     some instance one that uses nothing and is worth 0, in that instance.
     """
@@ -148,7 +156,7 @@ def import_arrays(
         constants=constants,
         features=np.ascontiguousarray(features),
         labels=np.where(exists, layout.labels, 0.0),
-        split=_split(arrays.get("split"), len(layout.labels), in_order),
+        split=_split(arrays.get("split"), len(layout.labels), shares, in_order=in_order),
     )
     check_dataset(dataset, "the import")
     return dataset
@@ -313,12 +321,14 @@ def _names(arrays: Mapping[str, Any], layout: Layout, rows: int) -> dict[str, li
     return names
 
 
-def _split(given: Any, count: int, in_order: bool) -> npt.NDArray[np.int8]:
+def _split(
+    given: Any, count: int, shares: tuple[float, float, float], *, in_order: bool
+) -> npt.NDArray[np.int8]:
     if given is None:
         order = np.arange(count)
         if not in_order:
             order = stream(0, "import", "split").permutation(count)
-        ends = np.cumsum([round(share * count) for share in _SHARES[:2]])
+        ends = np.cumsum([round(share * count) for share in shares[:2]])
         split = np.empty(count, dtype=np.int8)
         split[order] = np.searchsorted(ends, np.arange(count), side="right")
         return split

@@ -7,9 +7,10 @@ whatever stopped it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from dglbench.errors import RunError
@@ -17,7 +18,6 @@ from dglbench.plugins import find_task
 from dglbench.runs import provenance
 from dglbench.runs.record import RunOutput, RunRecord
 from dglbench.runs.store import clean_partial, write_run
-from dglbench.sweep import outputs
 from dglbench.sweep.interrupts import Interrupts
 from dglbench.sweep.jobs import Ended, Executor, Job, Listener, News, broken_record
 from dglbench.sweep.locks import Locks
@@ -27,12 +27,14 @@ from dglbench.sweep.plan.survey import needs_run, read_state
 from dglbench.sweep.search.group_search import GroupSearch
 from dglbench.training import warm_start
 from dglbench.training.spec import RunSpec
+from dglbench.training.train import RunStop
 from dglbench.training.warm_start import WarmStart, warm_start_id
 
 __all__ = ["Driver", "SweepEnd"]
 
 _POLL_S = 0.25
 _SHOW_S = 1.0
+_SHORTEST_S = 0.1  # that a job is given, even if the time is up in this moment
 _FINISH_S = 30.0  # a run that has not ended by then is made again by the same command
 _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
 _CHOICES_REST = 20  # times as long as writing the choices took, until they are written again
@@ -63,6 +65,8 @@ class Driver:
     listener: Listener
     retry_failed: bool = False
     fail_fast: bool = False
+    deadline: float | None = None
+    """By `time.monotonic`: when the sweep ends. Runs that are not ready count as not made."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -85,7 +89,7 @@ class Driver:
         self._patience_ends = float("inf")
         self._choices_due = 0.0
         clean_partial(out)
-        outputs.write_config(self.plan.sweep, out)
+        self.plan.begin()
         self.listener.begin(sum(search.total for search in self._all), None)
         for search in self._all:
             self._skip_known(search)
@@ -93,6 +97,8 @@ class Driver:
         while True:
             if self.interrupts.count and not self._stopping:
                 self._stop("finishing; what runs ends early. Ctrl-C again stops now.")
+            if self._left() <= 0 and not self._stopping:
+                self._stop("the time is up; what runs ends early.")
             if not self._stopping:
                 self._fill()
             if not self._active and (self._stopping or all(s.finished for s in self._all)):
@@ -108,7 +114,7 @@ class Driver:
                     "left; the same command makes it again."
                 )
                 break
-        outputs.write_choices(self.plan.sweep, out, self._all)
+        self.plan.keep(self._all)
         interrupted = bool(self.interrupts.count)
         return SweepEnd(
             self._all, self.counts, interrupted, self._fail_stop, abandoned=bool(self._active)
@@ -158,9 +164,14 @@ class Driver:
             elif self._lock(search, run_id, spec):
                 search.start(run_id)
                 self._active[run_id] = search
-                limit = self.plan.sweep.time_limit
-                folder = self.plan.out.absolute()
-                return Job(key=run_id, spec=spec, warm_start=warm, time_limit=limit, folder=folder)
+                job = Job(
+                    key=run_id,
+                    spec=spec,
+                    warm_start=warm,
+                    time_limit=self.plan.sweep.time_limit,
+                    folder=self.plan.out.absolute(),
+                )
+                return self._in_time(job)
         return None
 
     def _warm_start(self, spec: RunSpec) -> WarmStart | BaseException | str:
@@ -194,7 +205,17 @@ class Driver:
             self._elsewhere = True
             return None
         self._active[key] = None
-        return Job(key=key, spec=spec, is_warm_start=True)
+        return self._in_time(Job(key=key, spec=spec, is_warm_start=True))
+
+    def _in_time(self, job: Job) -> Job:
+        """Let a job end with the sweep's time, if that is before its own limit."""
+        left = max(self._left(), _SHORTEST_S)
+        if left < (math.inf if job.time_limit is None else job.time_limit):
+            return replace(job, time_limit=left, cut_short=True)
+        return job
+
+    def _left(self) -> float:
+        return math.inf if self.deadline is None else self.deadline - time.monotonic()
 
     def _warm_name(self, spec: RunSpec) -> str:
         key = (spec.predictor, spec.data, spec.protocol)
@@ -230,7 +251,7 @@ class Driver:
             self.locks.release(job.key)
 
     def _take_warm_start(self, job: Job, result: Any) -> None:
-        if isinstance(result, KeyboardInterrupt):
+        if isinstance(result, (KeyboardInterrupt, RunStop)):
             return
         name = job.key.rpartition(" ")[2]
         self._warm[name] = result
@@ -265,7 +286,7 @@ class Driver:
         """
         began = time.monotonic()
         if began >= self._choices_due:
-            outputs.write_choices(self.plan.sweep, self.plan.out, self._all)
+            self.plan.keep(self._all)
             ended = time.monotonic()
             self._choices_due = ended + _CHOICES_REST * (ended - began)
 

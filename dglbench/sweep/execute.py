@@ -27,8 +27,12 @@ def run_sweep(
     tls: TlsFiles | None = None,
     retry_failed: bool = False,
     fail_fast: bool = False,
+    deadline: float | None = None,
 ) -> SweepEnd:
-    """Run what a plan has left to run, by the executor of that name or whichever suits."""
+    """Run what a plan has left to run, by the executor of that name or whichever suits.
+
+    ``deadline``, by `time.monotonic`, ends it early.
+    """
     if jobs < 1:
         raise SweepError(f"--jobs must be a whole number ≥ 1, got {jobs}.")
     _check_tls(scheduler, tls)
@@ -55,6 +59,7 @@ def run_sweep(
             listener=listener,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
+            deadline=deadline,
         )
         try:
             end = driver.run()

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
@@ -39,8 +39,10 @@ __all__ = [
     "TlsFiles",
     "broken_record",
     "do_job",
-    "hard_limit",
 ]
+
+
+_MARGIN_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,27 @@ class Job:
     is_warm_start: bool = False
     warm_start: WarmStart | None = None
     time_limit: float | None = None
+    cut_short: bool = False
+    """Whether the limit is the end of the sweep's time: a run that it stops counts as not made."""
     folder: Path | None = None
     """The results folder, where what evaluations share is kept; may be out of reach elsewhere."""
+
+    @property
+    def at_limit(self) -> Literal["timeout", "interrupted"]:
+        """The state of a run that its limit stops."""
+        return "interrupted" if self.cut_short else "timeout"
+
+    @property
+    def hard_limit_s(self) -> float | None:
+        """After how many seconds a run that does not notice its limit is stopped.
+
+        A run looks at the limit after every batch, and may be in the middle of an
+        evaluation; the margin lets it end by itself with all its logs.
+        """
+        if self.time_limit is None:
+            return None
+        share = 0.0 if self.cut_short else self.time_limit / 4
+        return self.time_limit + max(_MARGIN_S, share)
 
 
 class Ended(NamedTuple):
@@ -189,18 +210,10 @@ def do_job(
         evaluator=loaded.evaluator,
         watch=watch,
         time_limit=job.time_limit,
+        at_limit=job.at_limit,
         concurrency=concurrency,
         guard=guard,
     )
-
-
-def hard_limit(time_limit: float) -> float:
-    """Return after how many seconds a run that does not notice its time limit is stopped.
-
-    A run looks at the limit after every batch, and may be in the middle of an
-    evaluation; the margin lets it end by itself with all its logs.
-    """
-    return time_limit + max(2.0, time_limit / 4)
 
 
 def broken_record(

@@ -10,8 +10,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +31,18 @@ from dglbench.predictors.choice import find_predictor
 from dglbench.problem import Array, Problem
 from dglbench.runs.record import Identity, RunRecord, digest
 from dglbench.runs.selection import best_record
-from dglbench.runs.store import WEIGHTS, damage, is_run, read_record, run_folders
+from dglbench.runs.store import WEIGHTS, damage, is_run, read_record, run_folder, run_folders
 from dglbench.solvers import evaluation_solver
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.calibration import Calibration, calibrate
 
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["TrainedPredictor", "best_run", "load_predictor"]
+__all__ = ["VERDICT", "TrainedPredictor", "best_run", "fitted_run", "load_predictor"]
+
+VERDICT = "verdict.json"
+"""What `dglbench fit` leaves beside its runs."""
 
 _PLACES = ("data", ".")
 """Folders searched for a run's dataset file, from here and from the results; content decides."""
@@ -102,6 +108,23 @@ class TrainedPredictor:
             )
         return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
 
+    def promised(self, predictions: npt.ArrayLike, decisions: Array) -> Array:
+        """(K,): what the predictions say that decisions are worth; see `calibration`."""
+        problem = self.dataset.problem
+        return problem.objective(problem.values(np.asarray(predictions, np.float64)), decisions)
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """What plans turn out to be worth, given what they promise; learnt on validation."""
+        data, rows = self.dataset, self.dataset.rows("val")
+        if not len(rows):
+            return None
+        predictions = self.predict(data.features[rows])
+        solver = evaluation_solver(self.task, data.problem)
+        decisions = solver.decide(data.problem.values(predictions), rows)
+        realised = data.problem.objective(data.problem.values(data.labels[rows]), decisions)
+        return calibrate(self.promised(predictions, decisions), realised)
+
     def vary(
         self,
         b: npt.ArrayLike | None = None,
@@ -129,7 +152,7 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
             f"{folder} has no weights: packs hold none; train the run again with `dglbench train "
             f"--like {again} --out results`, and give its folder."
         )
-    folder = folder if is_run(folder) else best_run(folder)
+    folder = folder if is_run(folder) else fitted_run(folder) or best_run(folder)
     record = _finished(folder)
     identity = record.identity
     task = find_task(identity.task)
@@ -144,6 +167,19 @@ def load_predictor(folder: Path, dataset: Path | None = None) -> TrainedPredicto
         ) from error
     network.to(getattr(torch, identity.protocol.dtype))
     return TrainedPredictor(identity, task, trained_on, network.eval(), folder)
+
+
+def fitted_run(folder: Path) -> Path | None:
+    """Return the run that the verdict of `dglbench fit` in this folder names, if there is one."""
+    try:
+        chosen = json.loads((folder / VERDICT).read_text("utf-8"))["chosen"]["run"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise RunError(
+            f"{folder / VERDICT} cannot be read; run dglbench fit again with --out {folder}."
+        ) from error
+    return run_folder(folder, str(chosen))
 
 
 def best_run(folder: Path) -> Path:

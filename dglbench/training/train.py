@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dglbench.plugins import find_task
 from dglbench.runs import provenance
@@ -79,7 +79,9 @@ class RunStop(BaseException):
     Not an `Exception`, so that a method which catches those cannot keep the run going.
     """
 
-    def __init__(self, state: Literal["timeout", "diverged", "failed"], reason: str) -> None:
+    def __init__(
+        self, state: Literal["timeout", "diverged", "failed", "interrupted"], reason: str
+    ) -> None:
         super().__init__(reason)
         self.state, self.reason = state, reason
 
@@ -92,6 +94,7 @@ def train(
     evaluator: Evaluator | None = None,
     watch: Callable[[Progress], None] | None = None,
     time_limit: float | None = None,
+    at_limit: Literal["timeout", "interrupted"] = "timeout",
     concurrency: int = 1,
     guard: AbstractContextManager[None] | None = None,
 ) -> RunOutput:
@@ -99,14 +102,15 @@ def train(
 
     Never raises for what happens inside the run: a failure, a divergence, the time limit or
     Ctrl-C become the record's state, and everything logged so far is kept. ``guard`` surrounds
-    the training alone; what it raises ends the run in the same way.
+    the training alone; what it raises ends the run in the same way. ``at_limit`` is the state of a
+    run that the time limit stops: an interrupted one counts as not made.
     """
     warm_process()
     memory.keep_freed()
     environment = provenance.environment(spec.threads, concurrency)
     memory.forget_peak()
     started, wall = datetime.now(UTC), time.perf_counter()
-    deadline = math.inf if time_limit is None else wall + time_limit
+    limit = _Limit(math.inf if time_limit is None else wall + time_limit, at_limit)
     state, message, trace = "done", None, None
     recorder: Recorder | None = None
     seed = torch_seed(spec.data.seed, "torch", *repetition(spec.train_seed))
@@ -116,7 +120,7 @@ def train(
                 evaluator = evaluator or Evaluator(find_task(spec.data.task), dataset)
                 learner = Learner(spec, dataset, warm_start)
                 recorder = Recorder(learner, evaluator)
-                _run(learner, recorder, watch, wall, deadline)
+                _run(learner, recorder, watch, wall, limit)
         except RunStop as stop:
             state, message = stop.state, stop.reason
         except Diverged as divergence:
@@ -145,19 +149,27 @@ def train(
     return RunOutput(record, recorder.tables(), recorder.best_weights)
 
 
+class _Limit(NamedTuple):
+    """When a run must end, and how it has ended then."""
+
+    at: float
+    """By `time.perf_counter`."""
+    state: Literal["timeout", "interrupted"]
+
+
 def _run(
     learner: Learner,
     recorder: Recorder,
     watch: Callable[[Progress], None] | None,
     wall: float,
-    deadline: float,
+    limit: _Limit,
 ) -> None:
     """Train the lead-in, if there is one, as epochs below 0; then the method itself."""
     protocol, lead_in = learner.spec.protocol, learner.spec.lead_in
 
     def check_time() -> None:
-        if time.perf_counter() > deadline:
-            raise RunStop("timeout", f"the time limit of {deadline - wall:g} s was reached")
+        if time.perf_counter() > limit.at:
+            raise RunStop(limit.state, f"the time limit of {limit.at - wall:g} s was reached")
 
     def train_stage(epochs: range, patience: int | None) -> int:
         """Set up, train every epoch, evaluate as often as the protocol asks; return the last."""

@@ -26,7 +26,6 @@ from dglbench.sweep.jobs import (
     Job,
     News,
     broken_record,
-    hard_limit,
 )
 from dglbench.task import TaskSpec
 
@@ -48,11 +47,11 @@ class _Flight:
 
     def overdue(self) -> float | None:
         """Return how long the run has trained if that is far too long, else None."""
-        limit, since = self.job.time_limit, self.training_since
+        limit, since = self.job.hard_limit_s, self.training_since
         if limit is None or since is None:
             return None
         spent = time.monotonic() - since
-        return spent if spent > hard_limit(limit) else None
+        return spent if spent > limit else None
 
 
 class Cluster:
@@ -71,9 +70,9 @@ class Cluster:
         self._shipped: dict[tuple[TaskSpec, str | None], bytes] = {}
         self._finishing = self._told_alone = False
         self._workers = Workers(context.jobs, context.scheduler, context.tls)
-        groups = [group for unit in context.plan.units for group in unit]
+        specs = [spec for unit in context.plan.units for group in unit for spec in group.specs]
         try:
-            self._workers.check({dask_job.Source.of(group.specs[0]) for group in groups})
+            self._workers.check({dask_job.Source.of(spec) for spec in specs})
             self._workers.client.subscribe_topic(
                 self._topic, lambda event: self._inbox.put(("news", event[1]))
             )
@@ -235,7 +234,7 @@ class Cluster:
             self._workers.end(flight.worker)
             why = f"the time limit of {flight.job.time_limit:g} s passed without a response"
             record = broken_record(
-                flight.job.spec, "timeout", why, wall_s=spent, concurrency=self.slots
+                flight.job.spec, flight.job.at_limit, why, wall_s=spent, concurrency=self.slots
             )
             ended.append(Ended(flight.job, record))
         return ended

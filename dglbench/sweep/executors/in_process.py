@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from dglbench.errors import SweepError
-from dglbench.sweep.jobs import Ended, ExecutorContext, HearNews, Job, News, do_job, hard_limit
+from dglbench.sweep.jobs import Ended, ExecutorContext, HearNews, Job, News, do_job
 from dglbench.training.train import RunStop
 
 __all__ = ["InProcess"]
@@ -46,13 +46,15 @@ class InProcess:
             result = do_job(
                 job,
                 watch=lambda progress: hear(job.key, News.of(progress)),
-                guard=self._guard(job.time_limit),
+                guard=self._guard(job),
             )
             return [Ended(job, result)]
         except KeyboardInterrupt as interrupt:  # during a warm start; a run keeps it to itself
             if self._interrupts.count > 1:
                 raise
             return [Ended(job, interrupt)]
+        except RunStop as stop:  # likewise
+            return [Ended(job, stop)]
         except Exception as error:  # recorded by the driver: the sweep goes on
             return [Ended(job, error)]
 
@@ -63,24 +65,26 @@ class InProcess:
         """Nothing is held."""
 
     @contextmanager
-    def _guard(self, time_limit: float | None) -> Iterator[None]:
+    def _guard(self, job: Job) -> Iterator[None]:
         """Let Ctrl-C and, well past the time limit, an alarm end the run."""
-        with _alarm(time_limit), self._interrupts.raising():
+        with _alarm(job), self._interrupts.raising():
             yield
 
 
 @contextmanager
-def _alarm(time_limit: float | None) -> Iterator[None]:
+def _alarm(job: Job) -> Iterator[None]:
     """Stop a run that does not look at its time limit; code outside Python ends first."""
-    if time_limit is None or threading.current_thread() is not threading.main_thread():
+    if job.hard_limit_s is None or threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set an alarm
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise RunStop("timeout", f"the time limit of {time_limit:g} s passed without a response")
+        raise RunStop(
+            job.at_limit, f"the time limit of {job.time_limit:g} s passed without a response"
+        )
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, hard_limit(time_limit))
+    signal.setitimer(signal.ITIMER_REAL, job.hard_limit_s)
     try:
         yield
     finally:

@@ -20,6 +20,7 @@ from dglbench.predictors.checks import is_ours
 from dglbench.predictors.choice import find_predictor
 from dglbench.runs import provenance
 from dglbench.runs.out_folder import check_folder
+from dglbench.sweep import outputs
 from dglbench.sweep.plan.reference_pace import reference_seconds
 from dglbench.sweep.plan.survey import Survey, needs_run
 from dglbench.sweep.request.request import Request, from_file, from_preset
@@ -65,6 +66,14 @@ class Plan:
     def searches(self) -> list[list[GroupSearch]]:
         """Return a fresh search for every group."""
         return [[GroupSearch(group, self.sweep.search) for group in unit] for unit in self.units]
+
+    def begin(self) -> None:
+        """Save the resolved sweep beside its runs."""
+        outputs.write_config(self.sweep, self.out)
+
+    def keep(self, searches: Sequence[GroupSearch]) -> None:
+        """Save what is chosen so far."""
+        outputs.write_choices(self.sweep, self.out, searches)
 
     def rows(self, retry_failed: bool) -> list[PlanRow]:
         """Count what exists and what would run; rounds that are not known yet count as to run."""

@@ -8,7 +8,7 @@ whole grid in one round, ``optuna`` as many configurations as it is granted, in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class GroupSearch:
 
     group: Group
     kind: str
+    rounds_of: Callable[[], Rounds] | None = None
+    """Makes the rounds, where they are not those of a ``kind`` of search."""
     pending: dict[str, RunSpec] = field(default_factory=dict)
     """By run id: what may be started now, in the order asked."""
     running: dict[str, RunSpec] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class GroupSearch:
     """How many runs each round so far asked for."""
 
     def __post_init__(self) -> None:
-        self._rounds = _rounds(self.group, self.kind)
+        self._rounds = self.rounds_of() if self.rounds_of else _rounds(self.group, self.kind)
         self._round: list[RunSpec] = []
         self._open(self._rounds.first())
 

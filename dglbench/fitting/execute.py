@@ -1,0 +1,202 @@
+"""`fit` from its data to its verdict: plan, runs, choice, files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from dglbench.errors import OptionError, RunError
+from dglbench.fitting.conclude import conclude
+from dglbench.fitting.files import write_files
+from dglbench.fitting.intake import Given
+from dglbench.fitting.journal import Journal, open_journal
+from dglbench.fitting.kinds import Kind, families, kinds, methods
+from dglbench.fitting.pace import fitting, run_seconds
+from dglbench.fitting.plan import FitPlan
+from dglbench.fitting.progress import Show, Watch
+from dglbench.fitting.verdict import Verdict
+from dglbench.plugins import find_task
+from dglbench.runs.record import RunRecord
+from dglbench.solvers.batched import task_solver
+from dglbench.sweep.execute import run_sweep
+from dglbench.sweep.plan.survey import Survey
+from dglbench.sweep.request.request import Request
+from dglbench.sweep.request.resolve import Sweep, resolve
+from dglbench.sweep.request.specs import make_groups
+from dglbench.task import Task
+from dglbench.training.apply import TrainedPredictor
+from dglbench.training.evaluation import load_data
+from dglbench.training.spec import RunSpec
+from dglbench.words import rough_seconds
+
+__all__ = ["DEFAULT_MINUTES", "Ask", "Fitted", "run_fit"]
+
+DEFAULT_MINUTES = 5.0
+_CONCLUDE_SHARE, _CONCLUDE_S, _CONCLUDE_MOST_S = 0.05, 6.0, 20.0
+"""Of the time, kept for the choice and the picture."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """How long a fit may take, and where it goes."""
+
+    out: Path = Path("fitted")
+    minutes: float | None = None
+    runs: int | None = None
+    jobs: int = 1
+    solver: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.minutes is not None and self.runs is not None:
+            raise OptionError("give --minutes or --runs: the time a fit may take, or its runs.")
+        if self.minutes is not None and not 0 < self.minutes < float("inf"):
+            raise OptionError(f"--minutes must be a number above 0, got {self.minutes:g}.")
+        if self.runs is not None and self.runs < 1:
+            raise OptionError(f"--runs must be a whole number ≥ 1, got {self.runs}.")
+
+    @property
+    def seconds(self) -> float | None:
+        """The time granted; None where the number of runs is."""
+        if self.runs is not None:
+            return None
+        return 60.0 * (DEFAULT_MINUTES if self.minutes is None else self.minutes)
+
+
+class Fitted(NamedTuple):
+    """What a fit ends with."""
+
+    verdict: Verdict
+    model: TrainedPredictor
+    files: list[Path]
+    interrupted: bool
+
+
+def run_fit(given: Given, ask: Ask, show: Show) -> Fitted:
+    """Make the runs that the time allows, choose, judge, and write the verdict."""
+    dataset, task = given.dataset, find_task(given.dataset.spec.task)
+    solver = ask.solver or ("batched" if task_solver(task, dataset.problem) else "ortools")
+    known = open_journal(ask.out, given.content, solver)
+    journal = known or Journal(given.content, solver)
+    began = time.monotonic()
+    request = given.keep(ask.out)
+    sweep, found = _kinds(task, given, request, journal, show)
+    if known is None and ask.seconds is not None:
+        journal, found, sweep = _within(ask, given, task, request, journal, (sweep, found), show)
+    journal = journal.keep(ask.out, journal.seconds + time.monotonic() - began)
+    watch = Watch(show, journal, ask.out, of_seconds=ask.seconds, of_runs=ask.runs)
+    limit = None if ask.seconds is None else ask.seconds / 3
+    plan = FitPlan(
+        replace(sweep, time_limit=limit), ask.out, (), Survey.of(ask.out), found, ask.runs
+    )
+    plan = replace(plan, units=[[plan.group]])
+    deadline = None if ask.seconds is None else _deadline(ask.seconds, journal.seconds)
+    end = run_sweep(plan, watch, jobs=ask.jobs, deadline=deadline)
+    seconds = watch.save().seconds
+    records: Mapping[str, RunRecord] = end.searches[0].results
+    spec = found[0].spec
+    if not any(record.state == "done" for record in records.values()):
+        raise _nothing(ask, records)
+    path = Path(request.data[0]) if request.data else None
+    loaded = load_data(spec.data, spec.data_digest)
+    verdict, model = conclude(ask.out, records.values(), loaded, seconds, path)
+    return Fitted(verdict, model, write_files(ask.out, verdict, model), end.interrupted)
+
+
+def _kinds(
+    task: Task, given: Given, request: Request, journal: Journal, show: Show
+) -> tuple[Sweep, list[Kind]]:
+    """Resolve every method with every predictor once, and keep what fits the data."""
+    wanted = replace(
+        request,
+        methods=methods(),
+        predictor=tuple(families(task, given.dataset)),
+        solver=journal.solver,
+        search="none",
+        protocol={} if journal.epochs is None else {"epochs": journal.epochs},
+    )
+    sweep = resolve([wanted])
+    specs = {
+        (spec.method, spec.predictor): spec
+        for unit in make_groups(sweep)
+        for group in unit
+        for spec in group.specs
+    }
+    told: set[str] = set()
+
+    def make_spec(method: str, predictor: str) -> RunSpec:
+        return specs[method, predictor]
+
+    def leave_out(method: str, why: str) -> None:
+        if method not in told:
+            told.add(method)
+            show.tell(f"{method} is left out: {why}")
+
+    found = [
+        kind
+        for kind in kinds(task, given.dataset, make_spec, leave_out)
+        if kind.spec.method not in journal.too_slow
+    ]
+    return sweep, found
+
+
+def _within(
+    ask: Ask,
+    given: Given,
+    task: Task,
+    request: Request,
+    journal: Journal,
+    found: tuple[Sweep, list[Kind]],
+    show: Show,
+) -> tuple[Journal, list[Kind], Sweep]:
+    """Say what fits into the time, and settle epochs and methods by it."""
+    sweep, every = found
+    seconds = ask.seconds or 0.0
+    show.tell("measuring how long a run takes …")
+    budget = fitting(every, run_seconds(every, given.dataset), seconds, ask.jobs)
+    if budget.shortest_s > seconds:
+        raise RunError(
+            f"{rough_seconds(seconds)} are too short for a single run: the shortest takes about "
+            f"{rough_seconds(budget.shortest_s)}; give at least --minutes "
+            f"{3 * budget.shortest_s / 60:.2g}."
+        )
+    show.tell(
+        f"one run takes about: {budget.words}; some {budget.runs:,} fit into "
+        f"{rough_seconds(seconds)}."
+    )
+    usual = every[0].spec.protocol.epochs
+    if budget.epochs < usual:
+        show.tell(
+            f"runs have {budget.epochs} epochs instead of {usual}, so that every kind gets one; "
+            "grant more --minutes in another --out for longer ones."
+        )
+    for method in budget.too_slow:
+        show.tell(f"{method} is left out: one run would take more than a third of the time.")
+    epochs = None if budget.epochs == usual else budget.epochs
+    journal = replace(journal, epochs=epochs, too_slow=budget.too_slow)
+    if epochs is None and not budget.too_slow:
+        return journal, every, sweep
+    sweep, every = _kinds(task, given, request, journal, show)
+    return journal, every, sweep
+
+
+def _deadline(granted: float, used: float) -> float:
+    kept = min(max(_CONCLUDE_S, _CONCLUDE_SHARE * granted), _CONCLUDE_MOST_S, granted / 4)
+    return time.monotonic() + granted - kept - used
+
+
+def _nothing(ask: Ask, records: Mapping[str, RunRecord]) -> RunError:
+    """Say why no run has a result."""
+    failed = next((r for r in records.values() if r.state not in ("done", "interrupted")), None)
+    if failed is None:
+        return RunError(
+            f"not even one run was finished in the time; run the same command again with more "
+            f"--minutes than {(ask.seconds or 0.0) / 60:g} to go on."
+        )
+    why = (failed.status.message or failed.state).rstrip(".")
+    return RunError(
+        f"no run was finished; the first ended as {failed.state}: {why}. Its traceback is in "
+        f"{ask.out / failed.run_id}."
+    )

@@ -1,0 +1,131 @@
+"""What `fit` tries: every kind of run that the data allow, in the order of the first round.
+
+A kind is a method with a predictor and a start. The accurate kinds train for accuracy and then
+optimise; the decision-focused ones train for decisions. Cheap and accurate kinds come first, then
+every decision-focused method from fresh weights, then from the warm start.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dglbench.errors import DglbenchError
+from dglbench.plugins import METHODS, find_method, plugins
+from dglbench.predictors.choice import default_predictor, find_predictor, predictor_text
+from dglbench.sweep.request.space import Axis, default_ranges, read_axis
+from dglbench.task import Dataset, Task
+from dglbench.training.compatibility import check_fit
+from dglbench.training.spec import RunSpec
+
+__all__ = ["ACCURATE", "BASELINES", "Kind", "families", "kinds", "methods", "side"]
+
+BASELINES = ("least-squares", "boosted-trees")
+"""Methods that need no gradients."""
+ACCURATE = (*BASELINES, "two-stage")
+"""Methods that train for accuracy."""
+DECISION_FOCUSED = ("rdgl-newton", "rdgl-5", "spo", "qptl-dual")
+
+_STARTS = ("fresh", "warm")
+_MLP = "mlp"
+_SIZES = ("mlp:hidden=16", "mlp:hidden=32", "mlp:hidden=64", "mlp:hidden=128")
+"""Of the networks that later rounds draw from."""
+
+
+def side(method: str) -> str:
+    """Say what a method trains for: ``accurate`` or ``decision-focused``."""
+    return "accurate" if method in ACCURATE else "decision-focused"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Runs of one method with one family of predictors and one start."""
+
+    spec: RunSpec
+    """With the method's defaults: what the first round runs."""
+    space: Mapping[str, Axis]
+    """The options that later rounds draw."""
+    predictors: tuple[str, ...] = ()
+    """The predictors that later rounds draw; none if there is one."""
+    seeded: bool = True
+    """Whether another training seed makes another run."""
+
+    @property
+    def side(self) -> str:
+        """What it trains for."""
+        return side(self.spec.method)
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is more to try than its first run."""
+        return self.seeded or bool(self.space) or bool(self.predictors)
+
+
+def kinds(
+    task: Task,
+    dataset: Dataset,
+    make_spec: Callable[[str, str], RunSpec],
+    leave_out: Callable[[str, str], None],
+) -> Iterator[Kind]:
+    """Yield the kinds that fit the data.
+
+    ``make_spec`` resolves a method with a predictor; ``leave_out`` is called with the name of what
+    does not fit and the reason.
+    """
+    tried = families(task, dataset)
+    for method in BASELINES:
+        if method in methods():
+            yield from _fitting(task, dataset, make_spec(method, tried[0]), leave_out)
+    for predictor in tried:
+        yield from _fitting(task, dataset, make_spec("two-stage", predictor), leave_out)
+    for start in _STARTS:
+        for method in DECISION_FOCUSED:
+            for predictor in tried:
+                spec = make_spec(method, predictor)
+                options = dataclasses.replace(spec.options, start=start)
+                spec = dataclasses.replace(spec, options=options)
+                yield from _fitting(task, dataset, spec, leave_out)
+
+
+def methods() -> tuple[str, ...]:
+    """Return the methods that are tried: the baselines where they are registered."""
+    registered = {plugin.name for plugin in plugins(METHODS)}
+    baselines = [method for method in BASELINES if method in registered]
+    return (*baselines, "two-stage", *DECISION_FOCUSED)
+
+
+def families(task: Task, dataset: Dataset) -> list[str]:
+    """Return the task's own predictor, and a network with hidden layers where one can be built."""
+    usual = default_predictor(task)
+    network = find_predictor(_MLP)
+    return [usual, *([] if usual == _MLP or network.refuses(task, dataset) else [_MLP])]
+
+
+def _fitting(
+    task: Task, dataset: Dataset, spec: RunSpec, leave_out: Callable[[str, str], None]
+) -> Iterator[Kind]:
+    try:
+        check_fit(spec, dataset)
+    except DglbenchError as error:
+        leave_out(spec.method, str(error))
+        return
+    sizes = tuple(predictor_text(find_predictor(text)) for text in _SIZES)
+    baseline = spec.method in BASELINES
+    yield Kind(
+        spec,
+        _space(task, spec.method),
+        sizes if spec.predictor == _MLP else (),
+        seeded=not baseline,
+    )
+
+
+def _space(task: Task, method: str) -> dict[str, Axis]:
+    """Return the ranges that a search has for a method; the start is the kind's."""
+    choice = find_method(method)
+    options, fixed = choice.cls.Options, {"start", *choice.from_name}
+    return {
+        key: read_axis(options, method, key, written)
+        for key, written in default_ranges(options, task.paper().get("range", {})).items()
+        if key not in fixed
+    }

@@ -1,0 +1,185 @@
+"""The verdict of a fit: what was chosen, whether training for decisions pays, what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dglbench.fitting.progress import configuration
+from dglbench.fitting.statistics import POWER, SMALL, Comparison, Estimate
+from dglbench.runs.record import RunRecord
+from dglbench.training.calibration import Calibration, Expected
+from dglbench.words import percent, rough_seconds
+
+__all__ = ["Finalist", "Sureness", "Verdict"]
+
+
+class Finalist(NamedTuple):
+    """A run that validation chose for one of the roles, judged on test."""
+
+    role: str
+    """``best decision-focused``, ``best accurate``, ``least-squares`` or ``boosted-trees``."""
+    record: RunRecord
+    regret: Estimate
+    absolute: float
+    """Mean regret per test instance in the labels' unit."""
+
+    @property
+    def name(self) -> str:
+        """What was trained."""
+        return configuration(self.record.identity)
+
+    def document(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        identity = self.record.identity
+        return {
+            "role": self.role,
+            "run": self.record.run_id,
+            "method": identity.method,
+            "predictor": identity.predictor,
+            "start": identity.options.get("start"),
+            "test_regret": self.regret._asdict(),
+            "test_absolute_regret": self.absolute,
+        }
+
+
+class Sureness(NamedTuple):
+    """How often resampled validation instances would have chosen otherwise."""
+
+    another_run: float
+    another_side: float
+    runs: int
+    """How many runs took part: the best by validation."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All that a fit has to say."""
+
+    chosen: Finalist
+    accurate: Finalist | None
+    focused: Finalist | None
+    baselines: tuple[Finalist, ...]
+    comparison: Comparison | None
+    """None where one of the sides has no run."""
+    sureness: Sureness | None
+    calibration: Calibration | None
+    expected: Expected | None
+    """What the plans of the test instances are worth by validation's line."""
+    realised: float | None
+    """What they were worth."""
+    judged_by: str
+    runs: int
+    seconds: float
+    test_instances: int
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether training for decisions pays; None if these data cannot tell."""
+        return self.comparison.pays if self.comparison else None
+
+    def document(self) -> dict[str, Any]:
+        """Return ``verdict.json``."""
+        comparison = self.comparison
+        return {
+            "pays": self.pays,
+            "chosen": self.chosen.document(),
+            "test_regret": self.chosen.regret._asdict(),
+            "accurate_test_regret": self.accurate.regret._asdict() if self.accurate else None,
+            "decision_focused_test_regret": self.focused.regret._asdict() if self.focused else None,
+            "difference": comparison.difference._asdict() if comparison else None,
+            "more_test_instances": comparison.more if comparison else None,
+            "test_instances": self.test_instances,
+            "judged_by": self.judged_by,
+            "compared": [each.document() for each in self.compared],
+            "sureness": self.sureness._asdict() if self.sureness else None,
+            "calibration": self.calibration._asdict() if self.calibration else None,
+            "runs": self.runs,
+            "seconds": self.seconds,
+        }
+
+    @property
+    def compared(self) -> list[Finalist]:
+        """All that were judged on test."""
+        found = [self.focused, self.accurate, *self.baselines]
+        return [each for each in found if each is not None]
+
+    def sentences(self) -> list[str]:
+        """Return the verdict in words."""
+        said = [
+            f"Chosen by validation: {self.chosen.name} (run {self.chosen.record.run_id}), "
+            f"{_regret(self.chosen.regret)} on {self.test_instances} test instances.",
+            self._pays_words(),
+        ]
+        others = [
+            e
+            for e in self.baselines
+            if self.accurate is None or e.record is not self.accurate.record
+        ]
+        if others:
+            said.append(
+                "Beside it: "
+                + "; ".join(
+                    f"{each.role.replace('-', ' ')} {_interval(each.regret)}" for each in others
+                )
+                + "."
+            )
+        if self.sureness:
+            said.append(
+                f"How sure the choice is: with other validation instances another of the best "
+                f"{self.sureness.runs} runs would have been chosen in "
+                f"{percent(self.sureness.another_run, 0)} of the cases, one of the other side in "
+                f"{percent(self.sureness.another_side, 0)}."
+            )
+        if self.expected is not None and self.realised is not None:
+            said.append(
+                f"What a plan is worth: {self.expected.words}; "
+                f"on the test instances it was {self.realised:.6g}."
+            )
+        said.append(f"Cost: {self.runs} runs in {rough_seconds(self.seconds)}.")
+        return said
+
+    def _pays_words(self) -> str:
+        if self.comparison is None or self.focused is None or self.accurate is None:
+            missing = "decision-focused" if self.focused is None else "accurate"
+            return f"Whether training for decisions pays is open: no {missing} run was finished."
+        gained = self.comparison.difference
+        with_ = f"{_regret(self.focused.regret)} ({self.focused.name})"
+        without = (
+            f"{_interval(self.accurate.regret)} with the best accurate model ({self.accurate.name})"
+        )
+        ends = f"{_points(gained.low)} to {_points(gained.high)}"
+        points = f"{_points(gained.value)} points ({ends})"
+        if self.pays:
+            return (
+                f"Training for decisions pays here: {with_} instead of {without}; it gains "
+                f"{points}."
+            )
+        if self.pays is False:
+            return (
+                f"Training for decisions does not pay here: {with_} against {without}; it gains "
+                f"{points}, no more than {_points(SMALL)}."
+            )
+        if self.comparison.more is None:
+            tells = "the two models decide alike on all of them"
+        else:
+            tells = (
+                f"about {self.comparison.more:,} more could, with a chance of {POWER:.0%} if the "
+                "difference stays what it is"
+            )
+        return (
+            f"These {self.test_instances} test instances cannot tell whether training for "
+            f"decisions pays: {with_} against {without}, a gain of {points}; {tells}."
+        )
+
+
+def _regret(estimate: Estimate) -> str:
+    return f"{percent(estimate.value)} regret ({_points(estimate.low)}–{_points(estimate.high)})"
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{percent(estimate.value)} ({_points(estimate.low)}–{_points(estimate.high)})"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:z.2f}"
