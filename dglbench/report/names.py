@@ -10,8 +10,8 @@ FIGURE_NAMES = (
 """`dglbench.report.figures` has a file for each, with underscores for hyphens."""
 TABLE_NAMES = (
     "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "pairwise",
-    "power", "selected", "budget", "total", "resources", "runs",
+    "power", "best-known", "selected", "budget", "total", "resources", "runs",
 )  # fmt: skip
-"""`dglbench.report.tables` has a file for each."""
+"""`dglbench.report.tables` has a file for each, with underscores for hyphens."""
 CHANGES = "changes"
 """The one table that compares two folders."""

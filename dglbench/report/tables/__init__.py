@@ -19,7 +19,9 @@ from dglbench.report.tables.writer import FORMATS, render
 __all__ = ["CHANGES", "FORMATS", "TABLES", "build", "render", "say_measure"]
 
 TABLES: dict[str, Callable[..., Sheet]] = {
-    name: getattr(import_module(f"{__name__}.{name}"), name) for name in TABLE_NAMES
+    name: getattr(import_module(f"{__name__}.{module}"), module)
+    for name in TABLE_NAMES
+    for module in [name.replace("-", "_")]
 }
 
 _WITHOUT_REGRET = frozenset({"budget", "resources", "selected"})

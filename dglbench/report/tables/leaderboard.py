@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dglbench.report.cells import Result
 from dglbench.report.commands import retime
 from dglbench.report.loading import Report
+from dglbench.report.statistics.best_known import BestKnowns
 from dglbench.report.statistics.intervals import FEWEST_SEEDS
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.standings import BASELINES, Board, Standing, standings
@@ -22,6 +23,7 @@ from dglbench.report.tables.sheet import (
     Sheet,
     Tone,
     count,
+    points,
     share,
     text,
     with_interval,
@@ -41,8 +43,9 @@ def leaderboard(
     reach, pairs = reach or Reach(report), pairs or Pairs(report)
     boards = standings(report, reach, pairs) if boards is None else boards
     rows, notes = [], []
+    known = BestKnowns(report)
     for board in boards:
-        rows += [_row(report, board, each, reach, pairs) for each in board.standings]
+        rows += [_row(report, board, each, reach, pairs, known) for each in board.standings]
         notes += _notes(report, board)
     legend = _legend(report, boards)
     columns = _columns(report, boards)
@@ -63,10 +66,15 @@ def unfinished(report: Report) -> list[str]:
 
 
 def _row(
-    report: Report, board: Board, standing: Standing, reach: Reach, pairs: Pairs
+    report: Report,
+    board: Board,
+    standing: Standing,
+    reach: Reach,
+    pairs: Pairs,
+    known: BestKnowns,
 ) -> tuple[Cell, ...]:
     result, interval = standing.result, standing.interval
-    verdict = board.comparability
+    verdict, gap = board.comparability, known.gap(result)
     mark = " ★" if standing.is_best else " ≈" if standing.ties_best else ""
     unlike = any(run.run_id in verdict.unlike_libraries for run in result.runs)
     tone: Tone = "best" if standing.is_best else "near" if standing.ties_best else ""
@@ -79,6 +87,7 @@ def _row(
         *_range(result),
         *_best_of(report, result, pairs),
         text("best" if standing.is_best else "tied" if standing.ties_best else "behind"),
+        NOTHING if gap is None else points(gap),
         share(reach.last_regret(result)),
         Cell(f"{result.absolute():.3g}", result.absolute()),
         _time(standing.reach_s, verdict.comparable),
@@ -178,6 +187,12 @@ _COLUMNS = (
            files_only=True),
     Column("standing", "standing", "best, tied with it, or behind", files_only=True),
     Column(
+        "best_known_gap",
+        "above best known",
+        "one run's regret less the best known with its predictor, percentage points",
+        numeric=True,
+    ),
+    Column(
         "last_regret",
         "last epoch",
         "test regret of the last epoch: the gap is what choosing the epoch by validation is worth",
@@ -212,7 +227,9 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
     notes = [
         "★ lowest test regret of one run, its mean over repeats and data seeds; ≈ not "
         "distinguishable from ★: the 95 % interval of the difference contains 0. last epoch: what "
-        "the last epoch has instead of the one that validation chose. absolute: mean test regret "
+        "the last epoch has instead of the one that validation chose. above best known: "
+        "percentage points above the best of all runs here with the same predictor, by validation "
+        "(`--table best-known`). absolute: mean test regret "
         "per instance, in the unit of the labels.",
     ]
     if r > 1:
