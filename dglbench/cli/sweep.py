@@ -96,12 +96,23 @@ def run(
     search: Annotated[
         str | None,
         typer.Option(
-            help="How the search space is tried: none, full or optuna.  [default: the preset's]"
+            help="How the search space is tried: none, full, random or optuna.  "
+            "[default: the preset's]"
         ),
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(help="Configurations of each method with --search optuna.  [default: 20]"),
+        typer.Option(
+            help="Configurations of each method with --search random or optuna.  [default: 20]"
+        ),
+    ] = None,
+    tune_seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B-C,…",
+            help="Data seeds that a search spans; what it chose is for --seeds.  "
+            "[default: those of --seeds]",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -232,6 +243,7 @@ def run(
         "plugins": [str(path) for path in plugin] if plugin else None,
         "search": search,
         "trials": trials,
+        "tune_seeds": tune_seeds,
         "solver": solver,
         "lead_in": lead_in,
         "threads": threads,

@@ -173,7 +173,11 @@ def show_outcome(plan: Plan, outcome: SweepEnd, *, as_json: bool) -> int:
 
 
 def _dataset_name(search: GroupSearch) -> str:
-    return f"{search.group.data.full_name}, seed {search.group.data.seed}"
+    group = search.group
+    if len(group.tuning_data) > 1:
+        seeds = ", ".join(str(data.seed) for data, _ in group.tuning_data)
+        return f"{group.data.full_name}, tuning seeds {seeds}"
+    return f"{group.data.full_name}, seed {group.data.seed}"
 
 
 def _repeat_name(search: GroupSearch) -> str:
@@ -190,10 +194,12 @@ def _exit_code(outcome: SweepEnd) -> int:
 
 
 def _figures(search: GroupSearch) -> dict[str, Any]:
-    selected = search.chosen.selected if search.chosen else None
+    """Return the regrets of the chosen run, or their means over the tuning data seeds."""
+    selected = [record.selected for record in search.chosen_runs if record.selected]
+    val = [each.val.relative_regret for each in selected if each.val]
     return {
-        "validation_regret": selected.val.relative_regret if selected and selected.val else None,
-        "test_regret": selected.test.relative_regret if selected else None,
+        "validation_regret": fmean(val) if val else None,
+        "test_regret": fmean(each.test.relative_regret for each in selected) if selected else None,
     }
 
 

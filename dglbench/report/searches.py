@@ -110,7 +110,7 @@ def _search(tuned: Mapping[str, Any]) -> str:
     """Tell a search by its kind, data seed, solvers and number of runs at once."""
     at_once = tuned.get("concurrency")
     beside = f", {at_once} at once" if isinstance(at_once, int) and at_once > 1 else ""
-    return (
-        f"by {tuned.get('search')} on data seed {tuned.get('seed')} with the solvers of "
-        f"{tuned.get('solver')}{beside}"
-    )
+    seeds = tuned.get("seeds") or [tuned.get("seed")]
+    named = ", ".join(map(str, seeds)) if isinstance(seeds, list) else str(seeds)
+    on = f"data seeds {named}" if ", " in named else f"data seed {named}"
+    return f"by {tuned.get('search')} on {on} with the solvers of {tuned.get('solver')}{beside}"

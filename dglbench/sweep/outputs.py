@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
+from dglbench.runs.record import RunRecord
 from dglbench.sweep.request.resolve import Setting, Sweep
 from dglbench.sweep.request.tuned import tuned_entry
 from dglbench.sweep.search.group_search import GroupSearch
@@ -90,7 +92,37 @@ def group_entry(search: GroupSearch) -> dict[str, Any]:
         # Seconds measured at different concurrency cannot be added up honestly: say so.
         "concurrency": concurrencies.pop() if len(concurrencies) == 1 else None,
         "edges": search.edges(),
+        **_trials(search),
         **({"tuned": dict(group.tuned)} if group.tuned else {}),
+    }
+
+
+def _trials(search: GroupSearch) -> dict[str, Any]:
+    """Describe the trials of a search over data seeds, in order; docs/logs.md has the format."""
+    if not search.trials:
+        return {}
+    choice = search.choice
+    return {
+        "seeds": [data.seed for data, _ in search.group.tuning_data],
+        "chosen_trial": choice.number if choice else None,
+        "trials": [
+            {
+                "trial": trial.number,
+                "options": options.as_dict(trial.options),
+                **_runs_entry(trial.records, trial.regret),
+                "again": _runs_entry(trial.again, trial.regret_again) if trial.again else None,
+            }
+            for trial in search.trials
+        ],
+    }
+
+
+def _runs_entry(records: Sequence[RunRecord], regret: float) -> dict[str, Any]:
+    return {
+        "train_seed": records[0].identity.train_seed if records else None,
+        "regret": regret if math.isfinite(regret) else None,
+        "seconds": sum(record.summary.train_s for record in records if record.summary),
+        "runs": [record.run_id for record in records],
     }
 
 
@@ -104,8 +136,15 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     }
     settings: list[Setting] = []
     for setting in sweep.settings:
-        for seed, train_seed in itertools.product(setting.seeds, setting.train_seeds):
-            data = TaskSpec(setting.task, setting.settings, seed)
+        # What a search over data seeds chose is for all seeds and repeats of the sweep.
+        parts = [(setting.seeds, setting.train_seeds)]
+        if not setting.tune_seeds:
+            each = itertools.product(setting.seeds, setting.train_seeds)
+            parts = [((seed,), (train_seed,)) for seed, train_seed in each]
+        for seeds, train_seeds in parts:
+            searched = setting.tune_seeds or seeds
+            data = TaskSpec(setting.task, setting.settings, searched[0])
+            train_seed = 0 if setting.tune_seeds else train_seeds[0]
             plans, tuned = [], {}
             for plan in setting.methods:
                 search = found.get((data, train_seed, setting.predictor, plan.name))
@@ -119,8 +158,9 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
             settings.append(
                 dataclasses.replace(
                     setting,
-                    seeds=(seed,),
-                    train_seeds=(train_seed,),
+                    seeds=seeds,
+                    train_seeds=train_seeds,
+                    tune_seeds=(),
                     methods=tuple(plans),
                     tuned=tuned,
                 )

@@ -79,6 +79,14 @@ def _choices(subject: Subject, groups: Sequence[Search]) -> Iterator[str]:
             continue
         if search.kind == "none":
             continue
+        if trials := search.group.get("trials"):  # chosen by means over data seeds
+            missing = [run for run in _runs_of(trials) if run not in subject.records]
+            if missing:
+                yield (
+                    f"{len(missing)} runs of the trials of {chosen.identity.method} on "
+                    f"{search.where} are missing ({search.sweep}), such as {missing[0]}"
+                )
+            continue
         mates = [r for r in subject.records.values() if _mate(r, chosen)]
         told = search.group.get("runs")
         if isinstance(told, int) and len(mates) < told:
@@ -87,11 +95,18 @@ def _choices(subject: Subject, groups: Sequence[Search]) -> Iterator[str]:
                 f"{search.where} are missing ({search.sweep})"
             )
         regrets = [validation_regret(r) for r in mates if r.state == "done"]
-        if "seeds" not in search.group and validation_regret(chosen) > min(regrets):
+        if validation_regret(chosen) > min(regrets):
             yield (
                 f"{name} was chosen in {search.sweep}, and another trial has a lower validation "
                 "regret"
             )
+
+
+def _runs_of(trials: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the runs of all trials of a search over data seeds, those made again too."""
+    for trial in trials:
+        yield from trial.get("runs", [])
+        yield from (trial.get("again") or {}).get("runs", [])
 
 
 def _mate(record: RunRecord, chosen: RunRecord) -> bool:

@@ -94,8 +94,9 @@ def _cells(sweep: str, document: Mapping[str, Any], entry: Mapping[str, Any]) ->
     searched = document.get("search", "none") != "none"
     settings = entry.get("set", {})
     name = str(entry.get("task") or f"{settings.get('name', '')}")
+    seeds = (entry.get("tune_seeds") if searched else None) or entry.get("seeds", [])
     for method in document.get("methods", []):
-        for seed in entry.get("seeds", []):
+        for seed in seeds:
             for repeat in [None] if searched else entry.get("train_seeds", [0]):
                 yield Cell(
                     sweep=sweep,

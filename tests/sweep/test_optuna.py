@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 import pytest
 from annotated_types import Ge, Gt, Le
 from sweep_helpers import Silent, regrets, tiny_plan, wait_for, words
-from test_search import ended
 
 from dglbench.cli import main
 from dglbench.errors import SweepError
@@ -23,7 +22,7 @@ from dglbench.sweep import Plan, plan_sweep, read_request
 from dglbench.sweep.driver import SweepEnd
 from dglbench.sweep.execute import run_sweep
 from dglbench.sweep.request.space import Range, default_ranges, on_edge
-from dglbench.sweep.search.tpe import Tpe
+from dglbench.sweep.search.proposals import Drawn
 
 SEARCH = {
     "tasks": "matching-4",
@@ -54,7 +53,7 @@ def test_every_method_gets_the_same_number_of_configurations(
 ) -> None:
     _, end = alone
     assert [search.budget()["configurations"] for search in end.searches] == [9, 9]
-    assert [search.rounds for search in end.searches] == [[4, 4, 1]] * 2
+    assert [search.rounds for search in end.searches] == [[4, 4, 1, 4]] * 2, "the best four again"
     options = [record.identity.options for record in end.searches[1].results.values()]
     assert {option["form"] for option in options} == {"adjusted", "plain"}
     assert 0.0 in {option["alpha"] for option in options}
@@ -86,46 +85,38 @@ def test_a_killed_search_goes_on_as_if_it_had_not_been(
     process.wait()
     before = len(list(run_folders(tmp_path)))
     end = searched(tmp_path)
-    assert end.counts == {"skipped": before, "done": 18 - before}
-    assert before < 18
+    assert end.counts == {"skipped": before, "done": 26 - before}
+    assert before < 26
     assert regrets(tmp_path) == regrets(out)
-    assert searched(tmp_path).counts == {"skipped": 18}
+    assert searched(tmp_path).counts == {"skipped": 26}
 
 
 def test_more_trials_extend_a_search(alone: tuple[Path, SweepEnd], tmp_path: Path) -> None:
     _, end = alone
-    for long, short in zip(tried(end), tried(searched(tmp_path, trials=6)), strict=True):
-        assert set(short) <= set(long)
-        assert short[:4] == long[:4]
+    for long, short in zip(end.searches, searched(tmp_path, trials=6).searches, strict=True):
+        ids = [[r.run_id for trial in s.trials for r in trial.records] for s in (long, short)]
+        assert ids[1] == ids[0][:6]
 
 
 def test_the_plan_knows_what_is_there(alone: tuple[Path, SweepEnd]) -> None:
     out, _ = alone
     for row in tiny_plan(out, **SEARCH).rows(False):
-        assert (row.total, row.to_run, row.counts) == (9, 0, {"done": 9})
+        assert (row.total, row.to_run, row.counts) == (13, 0, {"done": 13})
     for row in tiny_plan(out, **{**SEARCH, "trials": 11}).rows(False):
-        assert (row.total, row.to_run) == (11, 2)
+        assert row.total == 15
+        assert row.to_run >= 2, "and what is trained again, if it is another"
     for row in tiny_plan(out / "empty", **SEARCH).rows(False):
-        assert (row.total, row.to_run, len(row.run_ids)) == (9, 9, 4)
-
-
-def test_repetitions_draw_their_own(alone: tuple[Path, SweepEnd], tmp_path: Path) -> None:
-    _, end = alone
-    rates = [
-        {record.identity.options["lr"] for record in each.searches[0].results.values()}
-        for each in (end, searched(tmp_path, train_seeds="1", trials=2))
-    ]
-    assert rates[0] & rates[1] == {0.01}  # both begin with the default
+        assert (row.total, row.to_run, len(row.run_ids)) == (13, 13, 4)
 
 
 def test_results_guide_what_comes_after_the_random_ones(tmp_path: Path) -> None:
     base = tiny_plan(tmp_path, **SEARCH).units[0][0].specs[0]
-    guided = Tpe(base, {"lr": Range(0.001, 1.0)}, 60)
-    asked, specs = [], guided.first()
-    while specs:
-        asked += [spec.options.lr for spec in specs]
+    guided = Drawn("optuna", base, {"lr": Range(0.001, 1.0)}, 60)
+    asked: list[float] = []
+    while batch := guided.ask():
+        asked += [options.lr for options in batch]
         # The best rate is 0.01, the farther from it the worse.
-        specs = guided.after([ended(spec, abs(math.log10(spec.options.lr) + 2)) for spec in specs])
+        guided.tell([abs(math.log10(options.lr) + 2) for options in batch])
     assert len(asked) == 60
     near = [abs(math.log10(rate) + 2) < 0.5 for rate in asked]
     assert sum(near[20:]) / 40 > 0.6 > sum(near[:8]) / 8
@@ -147,7 +138,7 @@ def test_a_file_may_name_ranges_and_a_range_is_no_grid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wishes", "message"),
     [
-        ({"search": "full", "trials": 3}, "add --search optuna, or leave --trials out"),
+        ({"search": "full", "trials": 3}, "add one of them, or leave --trials out"),
         ({"trials": 0}, "trials must be a whole number or none ≥ 1"),
     ],
 )
@@ -269,14 +260,6 @@ def test_nothing_is_timed_with_other_duals_than_it_was_tuned_with(
     with pytest.raises(SweepError, match=rule):
         planned(config, tmp_path, solver="ortools")
     assert planned(config, tmp_path, solver="ortools", methods="two-stage").units
-
-
-def test_choices_of_several_seeds_are_not_run_on_one(tmp_path: Path) -> None:
-    searched(tmp_path, seeds="1-2", trials=2, methods="two-stage")
-    (config,) = tmp_path.glob("chosen-*.toml")
-    with pytest.raises(SweepError, match="was tuned on several seeds"):
-        planned(config, tmp_path, seeds="3")
-    assert len(planned(config, tmp_path).units) == 2
 
 
 def planned(config: Path, out: Path, **wishes: Any) -> Plan:

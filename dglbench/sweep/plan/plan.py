@@ -178,6 +178,8 @@ def make_plan(sweep: Sweep, out: Path) -> Plan:
     units = make_groups(sweep)
     for unit in units:
         _check_data([group.specs[0] for group in unit], searched=sweep.search != "none")
+        for data, digest in unit[0].tuning_data[1:]:
+            load_dataset(data, digest)
     return Plan(sweep, out, units, Survey.of(out))
 
 

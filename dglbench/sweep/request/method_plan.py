@@ -141,7 +141,7 @@ def _lead_in_options(requests: Sequence[Request], name: str) -> dict[str, Any]:
 def _ranges(task: Task, cls: type[Any], search: str) -> Mapping[str, Any]:
     """Return the axes that a kind of search takes where the sweep's file names none."""
     paper = task.paper()
-    if search == "optuna":
+    if search in ("random", "optuna"):
         return default_ranges(cls, paper.get("range", {}))
     grid: Mapping[str, Any] = paper.get("search", {})
     return grid

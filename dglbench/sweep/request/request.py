@@ -54,9 +54,10 @@ MOST_REPEATS = 10_000
 Preset = Literal["paper", "grid", "quick", "shortest-path", "scale"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
-Search = Literal["none", "full", "optuna"]
+Search = Literal["none", "full", "random", "optuna"]
 
 _PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
+_SEEDS = ("seeds", "train_seeds", "tune_seeds")
 _TABLES = ("set", "option", "protocol")
 _SETTING_KEYS = (
     "task",
@@ -64,6 +65,7 @@ _SETTING_KEYS = (
     "data_digest",
     "seeds",
     "train_seeds",
+    "tune_seeds",
     "predictor",
     "set",
     "protocol",
@@ -86,6 +88,9 @@ class Scalars:
     train_seeds: Annotated[
         tuple[Annotated[int, Ge(0)], ...] | None, Doc("seeds of initial weights and batches")
     ] = None
+    tune_seeds: Annotated[
+        tuple[Annotated[int, Ge(0)], ...] | None, Doc("data seeds that a search spans")
+    ] = None
     repeats: Annotated[
         int | None, Ge(1), Le(MOST_REPEATS), Doc("training seeds from 0 on, in place of a list")
     ] = None
@@ -94,7 +99,7 @@ class Scalars:
     ] = None
     plugins: Annotated[tuple[str, ...] | None, Doc("local files with tasks or methods")] = None
     trials: Annotated[
-        int | None, Ge(1), Doc("configurations that --search optuna tries of each method")
+        int | None, Ge(1), Doc("configurations that a search draws of each method")
     ] = None
     solver: Annotated[str | None, Doc("solver family")] = None
     lead_in: Annotated[str | None, Doc("method and epochs to train with first")] = None
@@ -166,11 +171,11 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
         for key, value in document.items()
         if key in names and value is not None
     }
-    for key in ("methods", "tasks", "seeds", "data", "train_seeds", "predictor"):
+    for key in ("methods", "tasks", "seeds", "data", "train_seeds", "tune_seeds", "predictor"):
         if given.get(key) in ("", []):
             raise SweepError(f"{origin}: {key} is empty; name at least one, or leave it out.")
     try:
-        for key in ("seeds", "train_seeds"):
+        for key in _SEEDS:
             if isinstance(given.get(key), str):
                 given[key] = options.spell_out_ranges(given[key])
         scalars = options.parse(Scalars, given, owner=origin)
@@ -255,7 +260,7 @@ def _check_settings(settings: Any, origin: str) -> None:
                 f'{origin}: predictor of a [[setting]] must be a text such as "mlp:hidden=16" or '
                 f"a list of them, got {named!r}."
             )
-        for key in ("seeds", "train_seeds"):
+        for key in _SEEDS:
             seeds = entry.get(key, [])
             if not isinstance(seeds, list) or not all(type(s) is int and s >= 0 for s in seeds):
                 raise SweepError(

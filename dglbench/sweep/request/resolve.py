@@ -20,7 +20,7 @@ from dglbench.plugins import SOLVERS, find_method, find_plugin
 from dglbench.sweep.request.method_plan import MethodPlan
 from dglbench.sweep.request.names import with_known_names
 from dglbench.sweep.request.request import DEFAULT_TRIALS, Request, Search
-from dglbench.sweep.request.settings import Setting, resolve_settings, unique
+from dglbench.sweep.request.settings import Setting, resolve_settings, spans_seeds, unique
 from dglbench.sweep.request.tuned import check_duals, check_one_seed
 from dglbench.training.lead_in import with_lead_in
 
@@ -42,7 +42,7 @@ class Sweep:
     diagnostics: bool = False
     """Whether methods report on themselves in the tables duals, bound and theorem2."""
     trials: int | None = None
-    """How many configurations ``optuna`` tries of each method."""
+    """How many configurations ``random`` or ``optuna`` tries of each method."""
 
     def document(self) -> dict[str, Any]:
         """Return the sweep in the format of ``--config``."""
@@ -75,6 +75,11 @@ def resolve(requests: Sequence[Request]) -> Sweep:
         methods = tuple(with_lead_in(name, lead_in) for name in methods)
     search: Search = _last(requests, "search") or "none"
     trials = _trials(requests, search)
+    if search == "none" and requests[-1].tune_seeds is not None:
+        raise SweepError(
+            "--tune-seeds are the data seeds of a search, and there is none here; add --search "
+            "random, or leave --tune-seeds out."
+        )
     settings = tuple(resolve_settings(requests, methods, search))
     if search != "none" and not any(plan.space for s in settings for plan in s.methods):
         raise SweepError(
@@ -99,12 +104,12 @@ def resolve(requests: Sequence[Request]) -> Sweep:
 
 
 def _trials(requests: Sequence[Request], search: Search) -> int | None:
-    if search == "optuna":
+    if spans_seeds(search):
         return _last(requests, "trials") or DEFAULT_TRIALS
     if requests[-1].trials is not None:
         raise SweepError(
-            f"--trials is how many configurations --search optuna tries, and the search here is "
-            f"{search}; add --search optuna, or leave --trials out."
+            f"--trials is how many configurations --search random or optuna tries, and the search "
+            f"here is {search}; add one of them, or leave --trials out."
         )
     return None
 

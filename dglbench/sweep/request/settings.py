@@ -22,7 +22,7 @@ from dglbench.task import Dataset, Task, TaskSpec, setting_name
 from dglbench.training.cost_model import with_rhythm
 from dglbench.training.spec import Protocol
 
-__all__ = ["Setting", "resolve_settings"]
+__all__ = ["Setting", "resolve_settings", "spans_seeds", "unique"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Setting:
     protocol: Protocol
     methods: tuple[MethodPlan, ...]
     train_seeds: tuple[int, ...] = (0,)
+    tune_seeds: tuple[int, ...] = ()
+    """The data seeds that a search spans; none where each dataset is searched by itself."""
     data: str | None = None
     """The dataset file, where the data come from one."""
     data_digest: str | None = None
@@ -69,6 +71,8 @@ class Setting:
     def _data_document(self) -> dict[str, Any]:
         """Describe the data: a task's settings and seeds, or a file."""
         repeats = {} if self.train_seeds == (0,) else {"train_seeds": list(self.train_seeds)}
+        if self.tune_seeds and self.data is None:
+            repeats["tune_seeds"] = list(self.tune_seeds)
         if self.data is None:
             chosen = options.as_dict(self.settings)
             return {"seeds": list(self.seeds), **repeats, "set": chosen}
@@ -92,6 +96,11 @@ def resolve_settings(
             "--seeds are data seeds, and a dataset file has its own; to repeat the training with "
             "other weights and batches write --train-seeds."
         )
+    if flags.tune_seeds and any("data" in entry for _, entry in chosen):
+        raise SweepError(
+            "--tune-seeds are data seeds, and a dataset file has its own; a search on files tunes "
+            "on each file itself."
+        )
     names = {name for _, entry in chosen for name in _names(entry)}
     for owner, value in flags.set.items():
         if isinstance(value, Mapping) and owner not in names:
@@ -110,6 +119,11 @@ def resolve_settings(
                     "them under another --name."
                 )
         yield from _by_predictor(setting, requests, index, entry)
+
+
+def spans_seeds(search: str) -> bool:
+    """Say whether a kind of search always chooses over the tuning data seeds together."""
+    return search in ("random", "optuna")
 
 
 def unique(names: Sequence[str], kind: str, example: str) -> tuple[str, ...]:
@@ -173,6 +187,7 @@ def _setting(
         there = [other["task"] for _, other in _entries(requests) if "data" not in other]
         raise OptionError(f"{error}{owner_hint(task, given, there)}") from error
     seeds = _last_of("seeds", requests, index, entry, paper_seeds(name))
+    tuned_on = _last_of("tune_seeds", requests, index, entry, seeds if spans_seeds(search) else ())
     first = TaskSpec(task.name, settings, seeds[0])
     protocol = resolve_protocol(task, settings, _collect("protocol", requests, index, entry))
     if protocol.is_open:  # the sizes do not depend on the seed
@@ -185,6 +200,7 @@ def _setting(
         protocol=protocol,
         methods=plans,
         train_seeds=_last_of("train_seeds", requests, index, entry, [0]),
+        tune_seeds=() if search == "none" else tuned_on,
         tuned=still_tuned(entry, plans),
     )
 
@@ -242,6 +258,7 @@ def _of_dataset(
         protocol=with_rhythm(protocol, dataset),
         methods=plans,
         train_seeds=_last_of("train_seeds", requests, index, entry, [0]),
+        tune_seeds=(dataset.spec.seed,) if spans_seeds(search) else (),
         data=data,
         data_digest=digest,
         tuned=still_tuned(entry, plans),

@@ -7,7 +7,7 @@ In TOML::
     ratio = { low = 0.0, high = 1.0, scale = "linear" }  # any number, evenly
     alpha = { low = 0.01, high = 1.0, also = [0.0] }     # or one of these
 
-``full`` takes lists, the tasks' tables ``[search]``. ``optuna`` takes both: its
+``full`` takes lists, the tasks' tables ``[search]``. ``random`` and ``optuna`` take both: their
 ranges are those of ``ranges.toml`` here, below those of a task's table ``[range]``; an option that
 neither names has the range of its annotation, if that tells one (`declared_range`).
 """
@@ -94,7 +94,7 @@ def axis_document(axis: Axis) -> Any:
 
 
 def default_ranges(cls: type[Any], task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``optuna`` searches of a method's options, as written in TOML.
+    """Return what ``random`` and ``optuna`` search of a method's options, as written in TOML.
 
     ``task`` is the task's table ``[range]``.
     """

@@ -35,7 +35,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Group:
-    """One method on one dataset, with the configurations that are known before anything runs."""
+    """One method on one dataset, with the configurations that are known before anything runs.
+
+    A search over several data seeds is one group; ``data`` is the first of its datasets.
+    """
 
     data: TaskSpec
     method: str
@@ -45,9 +48,11 @@ class Group:
     space: Mapping[str, Axis] = field(default_factory=dict)
     """What is searched."""
     trials: int = 0
-    """How many configurations ``optuna`` tries."""
+    """How many configurations ``random`` and ``optuna`` try."""
     tuned: Mapping[str, Any] | None = None
     """A description of the search that chose the configuration, where it was made elsewhere."""
+    tuning_data: tuple[tuple[TaskSpec, str | None], ...] = ()
+    """The datasets of a search over several data seeds, each with its content hash."""
 
     @property
     def predictor(self) -> str:
@@ -68,6 +73,9 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
     trials = sweep.trials or 0
     for setting in sweep.settings:
         bases = [(plan, _configurations(sweep, setting, plan)) for plan in setting.methods]
+        if setting.tune_seeds:
+            units.append(_tuning_groups(sweep, setting, bases))
+            continue
         for seed in setting.seeds:
             data = TaskSpec(setting.task, setting.settings, seed)
             content = setting.data_digest or identify(data)
@@ -89,6 +97,29 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
                 if unit:
                     units.append(unit)
     return units
+
+
+def _tuning_groups(
+    sweep: Sweep, setting: Setting, bases: Sequence[tuple[MethodPlan, list[RunSpec]]]
+) -> list[Group]:
+    """Return one group per method, over all tuning data seeds of a setting."""
+    datasets = []
+    for seed in setting.tune_seeds:
+        data = TaskSpec(setting.task, setting.settings, seed)
+        datasets.append((data, setting.data_digest or identify(data)))
+    data, digest = datasets[0]
+    return [
+        Group(
+            data,
+            plan.name,
+            sweep.solver,
+            tuple(dataclasses.replace(spec, data=data, data_digest=digest) for spec in specs),
+            space=plan.space,
+            trials=sweep.trials or 0,
+            tuning_data=tuple(datasets),
+        )
+        for plan, specs in bases
+    ]
 
 
 def single_run(

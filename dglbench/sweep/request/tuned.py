@@ -1,7 +1,7 @@
 """What a search says of itself beside its choices, so that they can be timed elsewhere.
 
 ``chosen-….toml`` holds a table ``tuned`` for every method of a setting: which search found its
-options, on which data seed, with how many configurations and at what cost. A sweep of that file on
+options, on which data seeds, with how many configurations and at what cost. A sweep of that file on
 other seeds hands it on to the report. What a command changes of a method's options is not tuned any
 more; duals of another kind than those it was tuned with are refused.
 """
@@ -31,6 +31,7 @@ def tuned_entry(sweep: Sweep, group: Mapping[str, Any], chosen: RunRecord) -> di
         "search": sweep.search,
         "sweep": sweep.digest,
         **{key: group[key] for key in _KEPT},
+        **({"seeds": group["seeds"]} if "seeds" in group else {}),
         "concurrency": group["concurrency"] or 0,  # 0: at different ones
         "solver": group["solver"],
         "dual_rule": chosen.identity.dual_rule,

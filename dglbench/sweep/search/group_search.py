@@ -1,9 +1,9 @@
 """Choosing hyperparameters: which runs a method gets, and which of them represents it.
 
-A `GroupSearch` is one method on one dataset. ``none`` has one configuration; ``full`` tries a
-whole grid in one round, ``optuna`` as many configurations as it is granted, in rounds
-(`dglbench.sweep.search.tpe`). The chosen run has the lowest validation regret
-(`dglbench.runs.selection`); test results are never used.
+A `GroupSearch` is one method on one dataset, or on several tuning data seeds. On one dataset,
+``none`` has one configuration and ``full`` tries a whole grid in one round; the chosen run has the
+lowest validation regret (`dglbench.runs.selection`). Over tuning data seeds, as ``random`` and
+``optuna`` always search, `dglbench.sweep.search.trials` chooses. Test results are never used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from dglbench.runs.record import RunRecord, digest
 from dglbench.runs.selection import best_record
 from dglbench.sweep.request.space import on_edge
 from dglbench.sweep.request.specs import Group
+from dglbench.sweep.search.proposals import Drawn, Listed
 from dglbench.sweep.search.rounds import OneRound, Rounds
+from dglbench.sweep.search.trials import Trial, Trials
 from dglbench.training.spec import RunSpec
 
 __all__ = ["GroupSearch"]
@@ -71,8 +73,33 @@ class GroupSearch:
 
     @property
     def chosen(self) -> RunRecord | None:
-        """The run that represents the method, by the one rule of `dglbench.runs.selection`."""
-        return best_record(self.results.values())
+        """The run that represents the method, by the one rule of `dglbench.runs.selection`.
+
+        Of a search over data seeds: of the chosen trial's runs, that on the first data seed.
+        """
+        if not isinstance(self._rounds, Trials):
+            return best_record(self.results.values())
+        return next(iter(self.chosen_runs), None)
+
+    @property
+    def chosen_runs(self) -> Sequence[RunRecord]:
+        """The runs by which the configuration was chosen: one per data seed."""
+        choice = self.choice
+        if choice is not None:
+            return choice.again or choice.records
+        if isinstance(self._rounds, Trials) or self.chosen is None:
+            return ()
+        return (self.chosen,)
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """The trials of a search over data seeds, in order."""
+        return self._rounds.trials if isinstance(self._rounds, Trials) else ()
+
+    @property
+    def choice(self) -> Trial | None:
+        """The trial that a search over data seeds chose, once it has ended."""
+        return self._rounds.choice if isinstance(self._rounds, Trials) else None
 
     def start(self, run_id: str) -> None:
         """Note that a pending run has begun."""
@@ -124,8 +151,10 @@ class GroupSearch:
 
 
 def _rounds(group: Group, kind: str) -> Rounds:
-    if kind == "optuna" and group.space:
-        from dglbench.sweep.search.tpe import Tpe
-
-        return Tpe(group.specs[0], group.space, group.trials)
-    return OneRound(group.specs)
+    if not group.tuning_data:
+        return OneRound(group.specs)
+    base = group.specs[0]
+    if kind == "full" or not group.space:
+        return Trials(base, group.tuning_data, Listed([spec.options for spec in group.specs]))
+    drawn = Drawn(kind, base, group.space, group.trials)
+    return Trials(base, group.tuning_data, drawn)
