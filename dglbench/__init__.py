@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from dglbench.losses.spo_plus import SPOPlus as SPOPlus
     from dglbench.losses.spo_smoothed import SmoothedSPOPlus as SmoothedSPOPlus
     from dglbench.methods.base import Method as Method
+    from dglbench.predictors.base import Predictor as Predictor
     from dglbench.problem import Problem as Problem
     from dglbench.solvers.answers import decide as decide
     from dglbench.solvers.answers import duals as duals
@@ -81,6 +82,7 @@ PUBLIC: dict[str, str] = {
     "Dataset": "dglbench.task",
     "Layer": "dglbench.layers.base",
     "Method": "dglbench.methods.base",
+    "Predictor": "dglbench.predictors.base",
     "Solver": "dglbench.solvers.base",
     "Task": "dglbench.task",
     "TaskSpec": "dglbench.task",

@@ -39,9 +39,10 @@ def commands():
 
 def package():
     """The files of the guide's example, by the names it gives them."""
-    task, method = blocks(EXTEND, "python")
+    task, method, predictor = blocks(EXTEND, "python")
     (project,) = blocks(EXTEND, "toml")
-    return {"coupons.py": task, "perturbed.py": method, "pyproject.toml": project}
+    modules = {"coupons.py": task, "perturbed.py": method, "products.py": predictor}
+    return {**modules, "pyproject.toml": project}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from image_task import Tiles
 
 from dglbench.data.importing import import_arrays
 from dglbench.errors import OptionError, PluginError
@@ -16,8 +17,6 @@ from dglbench.predictors.choice import (
 )
 from dglbench.problem import Problem
 from dglbench.training.predictor import fresh_predictor
-
-from .image_task import Tiles
 
 K = 12
 
