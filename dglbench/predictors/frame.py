@@ -10,7 +10,10 @@ labels of any unit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -56,8 +59,8 @@ class Standardise(nn.Module):
 
     def __init__(self, mean: Array, spread: Array) -> None:
         super().__init__()
-        self.register_buffer("mean", torch.as_tensor(mean))
-        self.register_buffer("spread", torch.as_tensor(spread))
+        self.register_buffer("mean", _own(mean))
+        self.register_buffer("spread", _own(spread))
 
     def forward(self, features: Tensor) -> Tensor:
         """Shift and scale the features."""
@@ -73,9 +76,7 @@ class Rescale(nn.Module):
     def __init__(self, level: Array, unit: float, link: Link) -> None:
         super().__init__()
         self.link = link
-        self.register_buffer(
-            "level", torch.as_tensor(level * unit if link == "identity" else level)
-        )
+        self.register_buffer("level", _own(level * unit if link == "identity" else level))
         self.register_buffer("unit", torch.tensor(unit, dtype=torch.float64))
 
     def forward(self, outputs: Tensor) -> Tensor:
@@ -100,7 +101,7 @@ class Place(nn.Module):
         first, end = (0, problem.options) if whole else option_window(problem)
         self.padding = (first, problem.options - end)
         self.partly = not problem.predicted[:, first:end].all()
-        self.register_buffer("predicted", torch.tensor(problem.predicted), persistent=False)
+        self.register_buffer("predicted", _own(problem.predicted), persistent=False)
 
     def forward(self, outputs: Tensor) -> Tensor:
         """Pad to all options; what is not predicted is 0."""
@@ -117,7 +118,7 @@ class Scatter(nn.Module):
         super().__init__()
         self.shape = problem.shape
         position = np.flatnonzero(problem.predicted)
-        self.register_buffer("position", torch.from_numpy(position), persistent=False)
+        self.register_buffer("position", _own(position), persistent=False)
 
     def forward(self, outputs: Tensor) -> Tensor:
         """Put each number at its option; what is not predicted is 0."""
@@ -133,6 +134,11 @@ class Single(nn.Module):
     def forward(self, outputs: Tensor) -> Tensor:
         """Drop the last axis."""
         return outputs.squeeze(-1)
+
+
+def _own(values: npt.NDArray[Any]) -> Tensor:
+    """Copy values: restoring weights must not write into a dataset's own arrays."""
+    return torch.from_numpy(np.array(values, order="C"))
 
 
 def _place(layout: Layout, problem: Problem) -> nn.Module:

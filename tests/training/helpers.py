@@ -114,6 +114,8 @@ def also_served():
         ("scheduling", "lava", "pdlp"),
         # Without a warm start they stay where they are: their decisions hardly change there.
         *(("top-k", f"pyepo-{name}", s) for name in ("nce", "nid", "pg") for s in SOLVERS),
+        # Untrained weights are within half a percent there.
+        *(("scheduling", "pyepo-nid", s) for s in SOLVERS),
     }
     asked = [(t, m, s) for t in TASKS for m in (*METHODS, *PYEPO_METHODS) for s in SOLVERS]
     return [one for one in asked if one not in known and not refusal(*one)]
