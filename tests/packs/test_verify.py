@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 
@@ -199,6 +200,26 @@ def test_a_missing_trial_and_unequal_trials_are_found(packed, tmp_path):
     found = failed(opened.write(tmp_path / "changed.dglpack"))
     assert "1 of the 2 trials of spo on matching-6, seed 1 are missing" in found["fairness"]
     assert "spo was chosen from 2 trials, dgl-1 from 1" in found["fairness"]
+
+
+def test_a_sweep_takes_packed_runs_as_made(packed, tmp_path, process):
+    words = SWEEP.replace(" --quiet", "").split()
+    plan = process(*words, "--out", str(packed), "--plan", "--json")
+    assert plan.code == 0, plan.err
+    assert json.loads(plan.out)["to_run"] == 0
+    refused = process(*words, "--out", str(packed))
+    assert refused.code == 2
+    assert "is a pack, which is not added to; `dglbench unpack" in refused.err
+    shutil.copytree(packed, tmp_path / "mixed" / "made.dglpack")
+    more = [word.replace("spo,dgl-1", "spo,dgl-1,two-stage") for word in words]
+    done = process(*more, "--out", str(tmp_path / "mixed"), "--json")
+    assert done.code == 0, done.err
+    made = sorted(path.name for path in (tmp_path / "mixed").glob("*-s1-*"))
+    assert len(made) == 4
+    assert all("two-stage" in name for name in made), "the others are in the pack"
+    assert len(find_runs([tmp_path / "mixed"]).runs.records) == 12
+    table = json.loads(process("report", str(tmp_path / "mixed"), "--json").out)
+    assert len(table["tables"]["leaderboard"]["rows"]) == 6
 
 
 def test_the_command_gives_plain_verdicts_and_an_exit_code(packed, tmp_path, process):
