@@ -7,15 +7,19 @@ or linear, and the colours of the reader's scheme.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from dglbench.report.cells import Cell
 from dglbench.report.loading import Report, Unit
 from dglbench.report.statistics.comparisons import families
 from dglbench.report.statistics.curves import curves, reference_regret
 from dglbench.report.style.palette import on_dark, style
 from dglbench.report.style.titles import title, without_seed
+from dglbench.statistics import Numbers
 
 __all__ = ["chart_data", "runtime", "specification"]
 
@@ -64,6 +68,7 @@ def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
         seeds = []
         for unit in units:
             frame = curves(report, report.chosen_runs(unit))
+            repeats = {cell.method: cell for cell in report.cells(unit)}
             seeds.append(
                 {
                     "seed": str(unit.seed),
@@ -74,6 +79,7 @@ def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
                         str(rows["method"][0]): _curve(rows)
                         for rows in frame.partition_by("method", maintain_order=True)
                     },
+                    "restarts": {method: _restarts(cell) for method, cell in repeats.items()},
                 }
             )
         name = without_seed(units[0]) if len(units) > 1 else title(units[0])
@@ -83,14 +89,46 @@ def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
 
 
 def _curve(rows: pl.DataFrame) -> dict[str, Any]:
-    return {
-        "selected": int(rows["best_epoch"][-1]),
-        "epoch": rows["epoch"].to_list(),
-        "seconds": [_short(value) for value in rows["elapsed_s"].to_list()],
-        "solves": rows["solves"].to_list(),
-        "best": [_short(value) for value in rows["best_test_regret"].to_list()],
-        "raw": [_short(value) for value in rows["test_regret"].to_list()],
+    """Return a run's curve, or of several repeats their mean by epoch and the range they hold.
+
+    A repeat that stopped early holds what it ended with.
+    """
+    runs = rows.partition_by("run_id", maintain_order=True)
+    epochs = np.unique(rows["epoch"].to_numpy())
+    at = [np.searchsorted(run["epoch"].to_numpy(), epochs, side="right") - 1 for run in runs]
+
+    def stacked(column: str) -> Numbers:
+        parts = zip(runs, at, strict=True)
+        return np.stack([run[column].to_numpy()[np.maximum(place, 0)] for run, place in parts])
+
+    best = stacked("best_test_regret")
+    selected = float(np.median([run["best_epoch"][-1] for run in runs]))
+    found: dict[str, Any] = {
+        "selected": int(epochs[np.abs(epochs - selected).argmin()]),
+        "epoch": epochs.tolist(),
+        "seconds": _shortened(stacked("elapsed_s").mean(axis=0)),
+        "solves": stacked("solves").mean(axis=0).round().astype(int).tolist(),
+        "best": _shortened(best.mean(axis=0)),
+        "raw": _shortened(stacked("test_regret").mean(axis=0)),
     }
+    if len(runs) > 1:
+        found |= {"low": _shortened(best.min(axis=0)), "high": _shortened(best.max(axis=0))}
+    return found
+
+
+def _restarts(cell: Cell) -> dict[str, Any]:
+    """Return expected test regret and total training seconds of best of r, r = 1 … R."""
+    every = range(1, cell.repeats + 1)
+    return {
+        "r": list(every),
+        "seconds": [_short(r * cell.train_s) for r in every],
+        "best": [_short(cell.regret(r)) for r in every],
+        "most": max(1, cell.repeats // 2),
+    }
+
+
+def _shortened(values: Numbers) -> list[float | None]:
+    return [_short(value) for value in values.tolist()]
 
 
 def _short(value: float | None) -> float | None:
@@ -126,7 +164,13 @@ def specification() -> dict[str, Any]:
         "epoch": f"format({row}.epoch, '')",
         "solver calls": f"format({row}.solves, ',')",
     }
-    tooltip = {"expr": "{" + ", ".join(f"'{name}': {value}" for name, value in hints.items()) + "}"}
+    restarts = {
+        "method": f"{row}.label",
+        "best of": f"{row}.r",
+        "training seconds": f"format({row}.seconds, '.4~g')",
+        "expected test regret": f"format({row}.raw, '.2%')",
+    }
+    tooltip = {"expr": _expression(hints)}
     shape = {"field": "method", "type": "nominal", "legend": None}
     shown = {"condition": {"param": "hover", "empty": False, "value": 1}, "value": 0}
     return {
@@ -135,11 +179,17 @@ def specification() -> dict[str, Any]:
         "background": "transparent",
         "autosize": {"type": "fit", "contains": "padding"},
         "description": "Test regret against training time, one line per method",
+        "usermeta": {"restarts": _expression(restarts)},
         "layer": [
             {
                 "data": {"name": "start"},
                 "mark": {"type": "rule", "strokeDash": [5, 4], "clip": True},
                 "encoding": {"y": {"field": "start", "type": "quantitative"}},
+            },
+            {
+                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.14,
+                         "clip": True},
+                "encoding": {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour},
             },
             {
                 "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.3, "clip": True},
@@ -165,3 +215,8 @@ def specification() -> dict[str, Any]:
             },
         ],
     }  # fmt: skip
+
+
+def _expression(hints: Mapping[str, str]) -> str:
+    """Return a tooltip's lines as an expression of Vega."""
+    return "{" + ", ".join(f"'{name}': {value}" for name, value in hints.items()) + "}"

@@ -25,15 +25,16 @@ from dglbench.report.page.machines import machines
 from dglbench.report.page.outline import outline
 from dglbench.report.page.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
 from dglbench.report.page.verdict import verdict
+from dglbench.report.statistics.comparisons import compare
 from dglbench.report.statistics.ranking import ranking
 from dglbench.report.statistics.standings import Board, standings
 from dglbench.report.style.palette import on_dark, style
-from dglbench.report.style.titles import title as words_for
 from dglbench.report.tables.anytime import anytime
 from dglbench.report.tables.budget import budget
 from dglbench.report.tables.equivalence import equivalence
 from dglbench.report.tables.leaderboard import leaderboard
 from dglbench.report.tables.pairwise import pairwise
+from dglbench.report.tables.power import power
 from dglbench.report.tables.profile import profile
 from dglbench.report.tables.ranks import ranks
 from dglbench.report.tables.resources import resources
@@ -42,6 +43,7 @@ from dglbench.report.tables.seeds import seeds
 from dglbench.report.tables.selected import selected
 from dglbench.report.tables.sheet import Sheet
 from dglbench.report.tables.summary import summary
+from dglbench.report.tables.total import total
 
 __all__ = ["build", "steps", "write"]
 
@@ -50,10 +52,11 @@ _MOST_ROWS = 500
 _MOST_RUNS = 2000
 """The same for the table of runs: what its search box cannot find, a reader takes as not run."""
 _BESIDE = {
+    "restarts": ("total",),
+    "spread": ("seeds", "power"),
     "ranks": ("ranks", "equivalence"),
     "profile": ("profile",),
     "anytime": ("anytime",),
-    "per-seed": ("seeds",),
 }
 """Which tables stand under which figure."""
 
@@ -110,6 +113,8 @@ def build(
         "profile": profile(report, evidence.reach),
         "anytime": anytime(report),
         "seeds": seeds(report, evidence.reach),
+        "power": power(report),
+        "total": total(report),
     }
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglbench.report.page"),
@@ -136,7 +141,7 @@ def build(
         overview=overview,
         methods=report.methods,
         chart=chart_data(report, opening),
-        opening=words_for(opening[0]) if opening else "",
+        opening=compare(report, opening).title if opening else "",
         specification=specification(),
         runtime=runtime(),
         leaderboard=tables.say_measure(

@@ -26,6 +26,8 @@ POWER, LEVEL = 0.8, 0.05
 FEW_SEEDS = 5
 """With fewer data seeds a spread may be several times what was seen: a lower bound is given."""
 MOST_SEEDS = 1000
+_NORMAL = 1.959964 + 0.841621
+"""Quantiles of 97.5 % and 80 %."""
 
 
 class Spread(NamedTuple):
@@ -82,16 +84,16 @@ def seeds_needed(spread: float, gap: float) -> int | None:
     """Return the least number of data seeds with 80 % power; None if more than `MOST_SEEDS`."""
     if spread <= 0:
         return 2
-    if _power(MOST_SEEDS, gap / spread) < POWER:
+    effect = gap / spread
+    about = (_NORMAL / effect) ** 2  # with the normal distribution, which asks for a little less
+    if about > MOST_SEEDS:
         return None
-    low, high = 1, MOST_SEEDS  # low is too few, high is enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _power(middle, gap / spread) < POWER:
-            low = middle
-        else:
-            high = middle
-    return high
+    seeds = max(2, math.ceil(about))
+    while _power(seeds, effect) < POWER:
+        seeds += 1
+    while seeds > 2 and _power(seeds - 1, effect) >= POWER:
+        seeds -= 1
+    return seeds if seeds <= MOST_SEEDS else None
 
 
 def _power(seeds: int, effect: float) -> float:

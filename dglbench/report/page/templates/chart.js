@@ -25,10 +25,23 @@
     const rows = [];
     for (const [method, curve] of Object.entries(unit.curves)) {
       if (!boxes.find((box) => box.value === method)?.checked) continue;
+      const { label } = data.methods[method];
+      if (x === "restarts") {
+        // Best of r against the seconds of all r runs, a marker at r = 1, 2, 4, 8, …
+        const { r, seconds, best, most } = unit.restarts[method];
+        r.forEach((count, at) => rows.push({
+          // The best of more than half the repeats is no estimate: there the line is thin.
+          method, label, r: count, x: seconds[at], seconds: seconds[at],
+          best: count <= most ? best[at] : null, raw: best[at], low: null, high: null, epoch: 1,
+          selected: count <= most && Number.isInteger(Math.log2(count)),
+        }));
+        continue;
+      }
       curve.epoch.forEach((epoch, at) => rows.push({
-        method, label: data.methods[method].label, epoch, x: curve[x][at],
+        method, label, epoch, x: curve[x][at],
         seconds: curve.seconds[at], solves: curve.solves[at], best: curve.best[at],
         raw: curve.raw[at], selected: epoch === curve.selected,
+        low: curve.low?.[at] ?? curve.best[at], high: curve.high?.[at] ?? curve.best[at],
       }));
     }
     return rows;
@@ -37,9 +50,9 @@
   // From the lowest regret to a little above the start: a fall from scratch would hide the rest.
   function domain(rows, start) {
     const ends = {};
-    for (const row of rows) ends[row.method] = row.best;
+    for (const row of rows) ends[row.method] = row.best ?? row.raw;
     const levels = Object.values(ends);
-    const low = Math.min(...rows.map((row) => row.best), start ?? Infinity);
+    const low = Math.min(...rows.map((row) => row.best ?? row.raw), start ?? Infinity);
     const reach = start === null ? Infinity : start + Math.max(start - low, 0.1 * start);
     const top = Math.max(...levels.filter((level) => level <= reach), start ?? -Infinity, low);
     const span = Math.max(top - low, 0.02 * top, 1e-4);
@@ -55,7 +68,7 @@
     const least = positive.length ? Math.min(...positive) : 1;
     if (log.x) {
       // Where nothing was spent yet there is no logarithm: such a start stands at the left edge.
-      const floor = x === "seconds"
+      const floor = x !== "solves"
         ? Math.min(...rows.filter((row) => row.epoch > 0 && row.x > 0).map((row) => row.x)) / 2
         : least / 3;
       rows = rows.map((row) => ({ ...row, x: Math.max(row.x, floor) }));
@@ -66,7 +79,17 @@
     const line = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
     const full = structuredClone(spec);
     const [low, top] = domain(rows, unit.start);
-    const title = x === "seconds" ? "training time, seconds" : "solver calls in training";
+    const title = {
+      seconds: "training time, seconds",
+      solves: "solver calls in training",
+      restarts: "training time of all r runs, seconds",
+    }[x];
+    if (x === "restarts") {
+      for (const layer of full.layer) {
+        if (layer.mark.interpolate) layer.mark.interpolate = "linear";
+        if (layer.mark.tooltip) layer.mark.tooltip = { expr: spec.usermeta.restarts };
+      }
+    }
     full.datasets = { start: unit.start === null ? [] : [{ start: unit.start }] };
     full.data = { values: rows };
     for (const layer of full.layer) {
