@@ -3,9 +3,9 @@
 __all__ = ["CHANGES", "FIGURE_NAMES", "TABLE_NAMES"]
 
 FIGURE_NAMES = (
-    "restarts", "spread", "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree", "forms",
-    "ranks", "profile",
-    "anytime", "time-split", "complexity", "scaling", "dual-health", "regret-bound", "pipelines",
+    "restarts", "spread", "tuning", "time-vs-regret", "solves-vs-regret", "per-seed", "by-degree",
+    "forms", "ranks", "profile", "anytime", "time-split", "complexity", "scaling", "dual-health",
+    "regret-bound", "pipelines",
 )  # fmt: skip
 """`dglbench.report.figures` has a file for each, with underscores for hyphens."""
 TABLE_NAMES = (
