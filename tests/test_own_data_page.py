@@ -48,24 +48,29 @@ def execute(blocks, folder):
                     timeout=600,
                 )
                 assert done.returncode == 0, f"{line}\n{done.stderr}"
-                shown = done.stdout
+                shown = done.stdout + done.stderr
         else:
             assert kind == "text"
             assert text.strip() in " ".join(shown.split())
     return shown
 
 
-def test_the_import_says_what_the_page_shows(tmp_path):
-    kinds = [kind for kind, _ in BLOCKS]
-    execute(BLOCKS[: kinds.index("text") + 1], tmp_path)
+def test_a_fit_says_what_the_page_shows(tmp_path):
+    (arrays, fit, understood), rest = BLOCKS[:3], BLOCKS[3:]
+    short = ("sh", fit[1].replace("--minutes 2", "--runs 1"))
+    execute([arrays, short, understood], tmp_path)
+    assert (tmp_path / "fitted" / "verdict.json").is_file()
+    execute([arrays, next(block for block in rest if "dglbench import" in block[1])], tmp_path)
     assert (tmp_path / "data" / "mine.parquet").is_file()
 
 
 @pytest.mark.slow
 def test_the_whole_page_runs_as_it_stands(tmp_path):
     execute(BLOCKS, tmp_path)
-    assert (tmp_path / "plan.csv").read_text().startswith("instance,item,predicted,chosen")
-    assert len((tmp_path / "plan.csv").read_text().splitlines()) == 1 + 5 * 10
+    for plan in ("plan.csv", "other.csv"):
+        lines = (tmp_path / plan).read_text().splitlines()
+        assert lines[0] == "instance,item,predicted,chosen"
+        assert len(lines) == 1 + 5 * 10
 
 
 @pytest.mark.slow

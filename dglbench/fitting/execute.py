@@ -127,7 +127,8 @@ def _kinds(
     told: set[str] = set()
 
     def make_spec(method: str, predictor: str) -> RunSpec:
-        return specs[method, predictor]
+        fitted = specs.get((method, method))  # by a method without gradients
+        return fitted or specs[method, predictor]
 
     def leave_out(method: str, why: str) -> None:
         if method not in told:
@@ -166,7 +167,7 @@ def _within(
         f"one run takes about: {budget.words}; some {budget.runs:,} fit into "
         f"{rough_seconds(seconds)}."
     )
-    usual = every[0].spec.protocol.epochs
+    usual = max(kind.spec.protocol.epochs for kind in every)
     if budget.epochs < usual:
         show.tell(
             f"runs have {budget.epochs} epochs instead of {usual}, so that every kind gets one; "

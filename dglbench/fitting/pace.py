@@ -77,7 +77,7 @@ def fitting(
         set_up, epoch = measured.get(method, (0.0, 0.0))
         return set_up + epochs * epoch
 
-    usual = kinds[0].spec.protocol.epochs
+    usual = max(kind.spec.protocol.epochs for kind in kinds)
     methods = [kind.spec.method for kind in kinds if kind.spec.method in measured]
     round_s = sum(takes(method, usual) for method in methods)
     allowed = FIRST_ROUND * seconds * jobs
