@@ -164,8 +164,8 @@ class Verdict:
             tells = "the two models decide alike on all of them"
         else:
             tells = (
-                f"about {self.comparison.more:,} more could, with a chance of {POWER:.0%} if the "
-                "difference stays what it is"
+                f"about {self.comparison.more:,} more could, with a chance of {percent(POWER, 0)} "
+                "if the difference stays what it is"
             )
         return (
             f"These {self.test_instances} test instances cannot tell whether training for "
