@@ -14,14 +14,15 @@ states nothing, the shapes decide:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from dglbench.errors import PluginError
-from dglbench.problem import Problem
+from dglbench.problem import Array, Problem
 
-__all__ = ["KINDS", "Kind", "Layout", "Link", "option_window"]
+__all__ = ["KINDS", "Kind", "Layout", "Link", "Table", "option_window"]
 
 Kind = Literal["instance", "item", "pair", "option", "image"]
 Link = Literal["identity", "sigmoid", "softplus"]
@@ -83,6 +84,17 @@ class Layout:
             outputs = end - first
         own = rows if found == "image" else rows[-1:]
         return cls(found, tuple(own), outputs, link, shared)
+
+
+class Table(NamedTuple):
+    """Rows of features with what is to be predicted from them, for a model fitted at once."""
+
+    inputs: Array
+    """(N, F): standardised."""
+    targets: Array
+    """(N, outputs): standardised labels."""
+    counted: npt.NDArray[np.bool_]
+    """(N, outputs): which labels count (`Problem.counted`)."""
 
 
 def option_window(problem: Problem) -> tuple[int, int]:

@@ -222,11 +222,17 @@ def _find_after(name: str) -> MethodChoice:
         raise PluginError(
             f"'{name}' names no method and its lead-in; write for example qptl-after-dgl-none-5."
         )
-    choice, before = find_method(own), find_method(first).name
+    choice, before = find_method(own), find_method(first)
+    for each in (choice, before):
+        if each.cls.fits:
+            raise PluginError(
+                f"{each.name} is fitted at once, so it can neither be a lead-in nor have one; "
+                f"leave one of {choice.name} and {before.name} out."
+            )
     return replace(
         choice,
-        name=f"{choice.name}{AFTER}{before}-{int(epochs)}",
-        lead_in=LeadInChoice(before, int(epochs)),
+        name=f"{choice.name}{AFTER}{before.name}-{int(epochs)}",
+        lead_in=LeadInChoice(before.name, int(epochs)),
     )
 
 

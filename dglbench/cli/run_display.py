@@ -55,13 +55,17 @@ def show_run(folder: Path, *, as_json: bool, existed: bool = False) -> str:
         return record.state
     identity, summary = record.identity, record.summary
     chosen = ", ".join(f"{key} {value}" for key, value in identity.options.items())
+    fitted = identity.has_own_predictor
     counts = "last epoch" if identity.protocol.choose == "last" else "selected epoch"
+    counts = "fitted" if fitted else counts
+    rows = _outcome_rows(summary)
     console.print_table(
-        ["", counts, "start"],
-        _outcome_rows(summary),
+        ["", counts, *([] if fitted else ["start"])],
+        [row[:2] for row in rows if row[0] != "epoch"] if fitted else rows,
         title=f"{identity.method} on {identity.setting}, seed {identity.seed} ({chosen}; "
-        f"predictor {identity.predictor}; solver {identity.solver})",
-        caption=_caption(summary),
+        + ("" if fitted else f"predictor {identity.predictor}; ")
+        + f"solver {identity.solver})",
+        caption="fitted at once: no epochs, evaluated once" if fitted else _caption(summary),
         right=(counts, "start"),
     )
     console.print_table(

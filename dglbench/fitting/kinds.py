@@ -76,7 +76,7 @@ def kinds(
     tried = families(task, dataset)
     for method in BASELINES:
         if method in methods():
-            yield from _fitting(task, dataset, make_spec(method, tried[0]), leave_out)
+            yield from _fitting(task, dataset, make_spec(method, method), leave_out)  # their own
     for predictor in tried:
         yield from _fitting(task, dataset, make_spec("two-stage", predictor), leave_out)
     for start in _STARTS:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from annotated_types import Gt
 from typing_extensions import Doc
 
+from dglbench.layout import Table
 from dglbench.losses.batch import Batch, Constraints
 from dglbench.methods.diagnostics import duals_row
 from dglbench.problem import Array, Problem
@@ -26,12 +27,22 @@ from dglbench.streams import stream
 if TYPE_CHECKING:
     import numpy as np
     import torch
+    from torch import nn
 
     from dglbench.clock import Meter
     from dglbench.layers import MeteredLayer
     from dglbench.solvers.metered import EvaluationSolver, MeteredSolver
 
-__all__ = ["Batch", "Constraints", "LearningRate", "Method", "Snapshot", "Start", "Training"]
+__all__ = [
+    "Batch",
+    "Constraints",
+    "Fitting",
+    "LearningRate",
+    "Method",
+    "Snapshot",
+    "Start",
+    "Training",
+]
 
 LearningRate = Annotated[float, Gt(0), Doc("learning rate of Adam")]
 Start = Annotated[
@@ -43,6 +54,18 @@ Start = Annotated[
 
 def _draws_of_seed_0(name: str) -> np.random.Generator:
     return stream(0, name)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What a method that fits a model of its own is given."""
+
+    network: nn.Module
+    """The model, whose parameters and buffers are to be set (``load_state_dict``)."""
+    table: Callable[[str], Table]
+    """``table("train")``: the rows of a split; none for ``"val"`` without validation instances."""
+    shared: int = 0
+    """How many features, the first ones, act alike on every output (`Layout.shared`)."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +87,8 @@ class Training:
     are the values."""
     draws: Callable[[str], np.random.Generator] = _draws_of_seed_0
     """``draws(name)`` is the run's random stream of that name; all a method draws comes from it."""
+    fitting: Fitting | None = None
+    """For a method that `fits`."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +135,13 @@ class Method(ABC):
     group: ClassVar[str] = "further methods"
     """Under which heading ``dglbench list --methods`` shows it."""
     Options: ClassVar[type[Any]]
-    """A frozen dataclass with at least ``lr``; with ``start``, if the method does not itself train
-    for accuracy."""
+    """A frozen dataclass; with ``lr``, unless the method `fits`, and with ``start``, unless it
+    itself trains for accuracy."""
     warm_starts: ClassVar[bool] = True
     """Whether runs begin at the shared MSE-trained predictor, where no option ``start`` decides."""
+    fits: ClassVar[bool] = False
+    """Whether it fits the predictor of its own name at once, without epochs
+    (`dglbench.methods.fitted`)."""
     layers: ClassVar[tuple[str, ...]] = ()
     """The layers it uses, by name; their code is part of a run's identity."""
     dual_rule: ClassVar[str | None] = None

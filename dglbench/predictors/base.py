@@ -45,6 +45,9 @@ class Predictor(ABC):
     kinds: ClassVar[tuple[Kind, ...]] = VECTORS
     """The layouts it serves."""
 
+    fitted: ClassVar[bool] = False
+    """Whether the method of the same name fits it, and no other method trains it."""
+
     def __init__(self, options: Any) -> None:
         self.options = options
 

@@ -21,7 +21,7 @@ from dglbench.layout import Layout, Link, option_window
 from dglbench.problem import Array, Problem
 from dglbench.task import Dataset
 
-__all__ = ["Frame", "framed"]
+__all__ = ["AtLeast", "Frame", "framed"]
 
 
 def framed(network: nn.Module, layout: Layout, dataset: Dataset, *, raw: bool = False) -> Frame:
@@ -86,6 +86,18 @@ class Rescale(nn.Module):
         if self.link == "sigmoid":  # in its argument's place: large instances need the memory
             return torch.sigmoid_(self.level + outputs)
         return self.unit * nn.functional.softplus(self.level + outputs)
+
+
+class AtLeast(nn.Module):
+    """max(lowest, ·)."""
+
+    def __init__(self, lowest: float) -> None:
+        super().__init__()
+        self.lowest = lowest
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        """Raise what is below."""
+        return outputs.clamp_min(self.lowest)
 
 
 class Place(nn.Module):

@@ -60,14 +60,15 @@ def names_of(
     predictors: dict[str, set[str]] = {}
     starts: dict[str, set[str]] = {}
     for identity in identities:
-        predictors.setdefault(identity.task, set()).add(identity.predictor)
+        if not identity.has_own_predictor:
+            predictors.setdefault(identity.task, set()).add(identity.predictor)
         start = start_of(identity)
         if start is not None and identity.method not in searched:
             starts.setdefault(identity.method, set()).add(start)
 
     def name(identity: Identity) -> str:
         parts = [identity.method]
-        if len(predictors.get(identity.task, ())) > 1:
+        if not identity.has_own_predictor and len(predictors.get(identity.task, ())) > 1:
             parts.append(identity.predictor)
         start = start_of(identity)
         if start is not None and len(starts.get(identity.method, ())) > 1:

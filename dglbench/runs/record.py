@@ -71,6 +71,11 @@ class Identity:
         """A short name such as ``matching-50``."""
         return setting_name(self.task, self.settings)
 
+    @property
+    def has_own_predictor(self) -> bool:
+        """Whether the method fits a predictor of its own, which then bears its name."""
+        return self.predictor == self.method
+
     @cached_property
     def run_id(self) -> str:
         """A readable name that ends in a hash of the identity."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from dglbench import atomic, options
 from dglbench.errors import RunError
+from dglbench.plugins import find_method
 from dglbench.runs.record import RunRecord
 from dglbench.sweep.request.resolve import Setting, Sweep
 from dglbench.sweep.request.tuned import tuned_entry
@@ -126,10 +127,16 @@ def _runs_entry(records: Sequence[RunRecord], regret: float) -> dict[str, Any]:
     }
 
 
+def _which(method: str, train_seed: int, predictor: str) -> tuple[str, int, str]:
+    """Tell the groups of a dataset apart; a method that fits at once has one."""
+    once = find_method(method).cls.fits
+    return (method, 0, method) if once else (method, train_seed, predictor)
+
+
 def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
     """Return a sweep of the chosen configurations alone, None while one is missing."""
     found = {
-        (group.data, group.train_seed, group.predictor, group.method): search
+        (group.data, *_which(group.method, group.train_seed, group.predictor)): search
         for search in searches
         for group in [search.group]
         if search.complete and search.chosen
@@ -147,7 +154,7 @@ def _chosen(sweep: Sweep, searches: Sequence[GroupSearch]) -> Sweep | None:
             train_seed = 0 if setting.tune_seeds else train_seeds[0]
             plans, tuned = [], {}
             for plan in setting.methods:
-                search = found.get((data, train_seed, setting.predictor, plan.name))
+                search = found.get((data, *_which(plan.name, train_seed, setting.predictor)))
                 if search is None or search.chosen is None:
                     return None
                 picked = {key: search.chosen.identity.options[key] for key in plan.space}

@@ -30,7 +30,13 @@ def check_fit(spec: RunSpec, dataset: Dataset) -> None:
             "watch; take another schedule, or give the data validation instances."
         )
     make_solver(spec.solver, task, problem)
-    check_predictor(spec.predictor, task, dataset, spec.data.setting_name)
+    predictor = check_predictor(spec.predictor, task, dataset, spec.data.setting_name)
+    if predictor.fitted and spec.method != predictor.name:
+        raise OptionError(
+            f"predictor {predictor.name} is fitted by the method {predictor.name} alone, so "
+            f"{spec.method} cannot train it; choose linear or mlp for {spec.method}, or the method "
+            f"{predictor.name}."
+        )
     for method in (spec.method, *([spec.lead_in.method] if spec.lead_in else [])):
         reason = find_method(method).cls.refuses(problem)
         if reason:

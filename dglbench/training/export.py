@@ -60,7 +60,8 @@ class _InDouble(nn.Module):
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
-        self.kind = next(weight.dtype for weight in network.parameters())
+        weights = (weight.dtype for weight in network.parameters())
+        self.kind = next(weights, torch.float64)  # trees have none to train
 
     def forward(self, features: Tensor) -> Tensor:
         answer: Tensor = self.network(features.to(self.kind)).to(torch.float64)

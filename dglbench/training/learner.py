@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from dglbench.clock import Clock, Ledger, Meter
 from dglbench.errors import PluginError
 from dglbench.layers import MeteredLayer
 from dglbench.losses.batch import Batch, Constraints, goes_with
-from dglbench.methods.base import Method, Training
+from dglbench.methods.base import Fitting, Method, Training
 from dglbench.plugins import find_layer, find_method, find_task
 from dglbench.solvers import make_solver
 from dglbench.solvers.metered import MeteredSolver
@@ -82,6 +83,8 @@ class Learner:
         """Prepare the method, once before training, and return the seconds it took."""
         import torch
 
+        if self.method.fits:
+            return self._fit()
         # Torch's own first-call costs are not the method's: paid before the clock starts, in
         # evaluation mode so that no buffer of the predictor learns from it.
         torch.autograd.backward(self.predictor.eval()(self.features[:1]).sum())
@@ -92,6 +95,21 @@ class Learner:
         self._optimiser = make_optimiser(
             self.predictor.parameters(), protocol, self.method.options.lr, epochs
         )
+        return self._prepare()
+
+    def _fit(self) -> float:
+        """Have the method fit the predictor, and return the seconds it took."""
+        from dglbench.predictors.fitted import table
+        from dglbench.predictors.frame import Frame
+
+        task, frame = find_task(self.spec.data.task), self.predictor
+        layout = task.layout(self.dataset)
+        if layout is None or not isinstance(frame, Frame):
+            raise PluginError(f"predictor {self.spec.predictor} has no frame to be fitted in.")
+        rows = functools.partial(table, frame, layout, self.dataset)
+        return self._prepare(Fitting(frame.network, rows, layout.shared))
+
+    def _prepare(self, fitting: Fitting | None = None) -> float:
         self.clock.start()
         self.method.prepare(
             Training(
@@ -103,6 +121,7 @@ class Learner:
                 layer=self._layer,
                 parameter_labels=self.parameter_labels,
                 draws=self._stream,
+                fitting=fitting,
             )
         )
         return self.clock.stop()

@@ -55,9 +55,6 @@ class Recorder:
             if learner.spec.diagnostics and "val" in self._panel
             else None
         )
-        # Before the first epoch, runs that start from the same weights decide alike.
-        weights = hashlib.sha256(saved_state(learner.predictor)).hexdigest()[:12]
-        self._start = f"start-{weights}-{learner.spec.protocol.dtype}"
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas.TABLES}
         self._start_figures: dict[str, dict[str, Any]] = {}
         self._on_all_at: dict[int, dict[str, _Judged]] = {}
@@ -97,9 +94,10 @@ class Recorder:
     def evaluate(self, epoch: int) -> bool:
         """Judge the predictor on both splits; True if the epoch is the one that counts so far."""
         first = not self._start_figures
-        judged = self._judge(self._panel, epoch, "regret", self._start if first else None)
+        start = self._start_name() if first else None
+        judged = self._judge(self._panel, epoch, "regret", start)
         if first:
-            on_all = judged if self._on_all else self._judge_on_all(epoch, self._start)
+            on_all = judged if self._on_all else self._judge_on_all(epoch, start)
             self._start_figures = {split: found.figures for split, found in on_all.items()}
         latest: dict[str, list[dict[str, Any]]] = {}
         if self._diagnostics is not None:
@@ -130,6 +128,11 @@ class Recorder:
         at = self._on_all_at[self._best.epoch]
         self._best = replace(self._best, **_regrets(at))
         self._best_test = at["test"].outcome
+
+    def _start_name(self) -> str:
+        """Name the weights before the first epoch: runs that start from the same decide alike."""
+        weights = hashlib.sha256(saved_state(self._learner.predictor)).hexdigest()[:12]
+        return f"start-{weights}-{self._learner.spec.protocol.dtype}"
 
     def _select(self, epoch: int, judged: Mapping[str, _Judged]) -> None:
         ledger = self._learner.ledger

@@ -7,13 +7,27 @@ from functools import cached_property
 from typing import Any
 
 from dglbench import options
+from dglbench.methods import Method
 from dglbench.plugins import find_method
 from dglbench.runs.protocol import Protocol
 from dglbench.runs.record import Identity, RunRecord
 from dglbench.task import TaskSpec
 from dglbench.training.lead_in import LeadIn
 
-__all__ = ["Protocol", "RunSpec"]
+__all__ = ["Protocol", "RunSpec", "protocol_of"]
+
+
+def protocol_of(method: type[Method], asked: Protocol) -> Protocol:
+    """Return what a comparison's protocol is to a method.
+
+    Nothing but the precision acts on a model that is fitted at once; the one evaluation of it
+    counts.
+    """
+    if method.fits:
+        return Protocol(
+            epochs=1, evaluate_every=1, choose="last", warm_start_epochs=1, dtype=asked.dtype
+        )
+    return asked
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def _run(
 
     def train_stage(epochs: range, patience: int | None) -> int:
         """Set up, train every epoch, evaluate as often as the protocol asks; return the last."""
-        before, waited, epoch = epochs.start - 1, 0, epochs.start
+        before, waited, epoch = epochs.start - 1, 0, epochs.start - 1
         recorder.log_lap(before, math.nan, learner.set_up())
         recorder.evaluate(before)
         for epoch in epochs:
@@ -194,7 +194,8 @@ def _run(
     if lead_in is not None:
         train_stage(range(-lead_in.epochs, 0), patience=None)
         learner.move_on()
-    recorder.finish(train_stage(range(1, protocol.epochs + 1), protocol.patience))
+    epochs = 0 if learner.method.fits else protocol.epochs
+    recorder.finish(train_stage(range(1, epochs + 1), protocol.patience))
 
 
 def _progress(

@@ -130,7 +130,10 @@ def test_one_text_for_one_configuration():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("forest", "there is no predictor 'forest'; there are cnn, linear, mlp, task"),
+        (
+            "forest",
+            "there is no predictor 'forest'; there are boosted-trees, cnn, least-squares, linear",
+        ),
         ("mlp:hidden=0", "hidden must be a whole number ≥ 1, got '0'"),
         ("mlp:width=3", "predictor mlp has no option 'width'; it has hidden, layers"),
         ("mlp:16", "--predictor takes key=value, got '16'; write for example mlp:hidden=16"),

@@ -73,8 +73,12 @@ def small_settings(task):
 
 
 TASKS = {task: small_settings(task) for task in names(TASK_GROUP)}
+# What is fitted at once has no epochs: tests/methods/test_fitted.py is about those.
+FITTED = tuple(name for name in names(METHOD_GROUP) if find_method(name).cls.fits)
 # PyEPO's losses are thirteen more and share one adapter: two tasks see all of them.
-METHODS = tuple(name for name in names(METHOD_GROUP) if not name.startswith("pyepo-"))
+METHODS = tuple(
+    name for name in names(METHOD_GROUP) if not name.startswith("pyepo-") and name not in FITTED
+)
 PYEPO_METHODS = tuple(name for name in names(METHOD_GROUP) if name.startswith("pyepo-"))
 PYEPO_TASKS = ("matching", "knapsack")
 SOLVERS = names(SOLVER_GROUP)

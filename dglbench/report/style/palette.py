@@ -55,6 +55,8 @@ class Style(NamedTuple):
 
 _FIXED = {
     "two-stage": Style("Two-stage", "#222222", "o"),
+    "least-squares": Style("Least squares", "#5F6B73", "s"),
+    "boosted-trees": Style("Boosted trees", "#2F5D50", "D"),
     "spo": Style("SPO+", "#D55E00", "^"),
     "qptl": Style("QPTL", "#AA3377", "s"),
     "dgl-auto": Style("DGL-auto", "#7A5BD0", "*"),

@@ -66,8 +66,11 @@ def paper_options(task: Task, size: int, choice: MethodChoice) -> dict[str, Any]
     Without any, the learning rate is that of the task's warm start: it suits the labels' unit.
     """
     paper = task.paper()
+    known = {info.name for info in options.describe(choice.cls.Options)}
     return _selected(paper.get("selected", {}), size, choice) or {
-        name: value for name, value in paper.get("warm_start", {}).items() if name == "lr"
+        name: value
+        for name, value in paper.get("warm_start", {}).items()
+        if name == "lr" and name in known
     }
 
 

@@ -71,6 +71,7 @@ def resolve(requests: Sequence[Request]) -> Sweep:
     requests = [with_known_names(source) for source in requests]
     methods = unique(_last(requests, "methods") or (), "method", "--methods two-stage,dgl-1")
     _check_owners(requests, methods)
+    _check_predictors(requests[-1], methods)
     if (lead_in := _last(requests, "lead_in")) is not None:
         methods = tuple(with_lead_in(name, lead_in) for name in methods)
     search: Search = _last(requests, "search") or "none"
@@ -131,6 +132,16 @@ def _check_owners(requests: Sequence[Request], methods: Sequence[str]) -> None:
         elif not any(key in names for names in known.values()):
             there = sorted(set().union(*known.values()))
             raise OptionError(f"no method here has an option '{key}'; there are {there}.")
+
+
+def _check_predictors(flags: Request, methods: Sequence[str]) -> None:
+    """Refuse a predictor where every method fits one of its own."""
+    if flags.predictor and all(find_method(name).cls.fits for name in methods):
+        raise OptionError(
+            f"{' and '.join(methods)} {'fits' if len(methods) == 1 else 'fit'} a predictor of "
+            f"{'its' if len(methods) == 1 else 'their'} own, so --predictor "
+            f"{flags.predictor[0]} acts on nothing; leave it out."
+        )
 
 
 def _last(requests: Sequence[Request], name: str) -> Any:

@@ -20,7 +20,7 @@ from dglbench.sweep.request.resolve import Sweep, resolve
 from dglbench.sweep.request.settings import Setting
 from dglbench.sweep.request.space import Axis
 from dglbench.task import Dataset, TaskSpec
-from dglbench.training.spec import RunSpec
+from dglbench.training.spec import RunSpec, protocol_of
 
 __all__ = [
     "Group",
@@ -61,9 +61,9 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The method, with its predictor where that is not the task's default."""
-        usual = default_predictor(find_task(self.data.task))
-        return self.method if self.predictor == usual else f"{self.method}{WITH}{self.predictor}"
+        """The method, with its predictor where that is neither the task's default nor its own."""
+        usual = (default_predictor(find_task(self.data.task)), self.method)
+        return self.method if self.predictor in usual else f"{self.method}{WITH}{self.predictor}"
 
 
 def make_groups(sweep: Sweep) -> list[list[Group]]:
@@ -74,7 +74,9 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
     for setting in sweep.settings:
         bases = [(plan, _configurations(sweep, setting, plan)) for plan in setting.methods]
         if setting.tune_seeds:
-            units.append(_tuning_groups(sweep, setting, bases))
+            new = [(plan, specs) for plan, specs in bases if specs[0].run_id not in seen]
+            seen |= {specs[0].run_id for _, specs in new}
+            units += [_tuning_groups(sweep, setting, new)] if new else []
             continue
         for seed in setting.seeds:
             data = TaskSpec(setting.task, setting.settings, seed)
@@ -82,17 +84,17 @@ def make_groups(sweep: Sweep) -> list[list[Group]]:
             for train_seed in setting.train_seeds:
                 unit = []
                 for plan, specs in bases:
+                    # What draws nothing needs no repeats: its run is the same one, made once.
+                    repeat = 0 if find_method(plan.name).cls.fits else train_seed
                     here = [
-                        dataclasses.replace(
-                            spec, data=data, data_digest=content, train_seed=train_seed
-                        )
+                        dataclasses.replace(spec, data=data, data_digest=content, train_seed=repeat)
                         for spec in specs
                     ]
                     fresh = tuple(spec for spec in here if spec.run_id not in seen)
                     seen |= {spec.run_id for spec in fresh}
                     if fresh:
                         tuned = setting.tuned.get(plan.name)
-                        rest = (fresh, train_seed, plan.space, trials, tuned)
+                        rest = (fresh, repeat, plan.space, trials, tuned)
                         unit.append(Group(data, plan.name, sweep.solver, *rest))
                 if unit:
                     units.append(unit)
@@ -188,7 +190,7 @@ def request_like(identity: Identity, *, other_data: bool = False) -> Request:
         solver=identity.solver,
         threads=identity.threads,
         train_seeds=(identity.train_seed,),
-        predictor=(identity.predictor,),
+        predictor=None if choice.cls.fits else (identity.predictor,),
     )
 
 
@@ -213,17 +215,18 @@ def _configurations(sweep: Sweep, setting: Setting, plan: MethodPlan) -> list[Ru
     """Return the configurations of a grid; other searches begin with the plan's own options."""
     grid = plan.space if sweep.search == "full" else {}
     choice = find_method(plan.name)
+    predictor = plan.name if choice.cls.fits else setting.predictor
     base = RunSpec(
         data=TaskSpec(setting.task, setting.settings, setting.seeds[0]),
         method=plan.name,
         options=plan.options,
         solver=sweep.solver,
         dual_rule=choice.cls.dual_rule or find_solver(sweep.solver).dual_rule,
-        protocol=setting.protocol,
-        source=run_source(setting.task, plan.name, sweep.solver, setting.predictor),
+        protocol=protocol_of(choice.cls, setting.protocol),
+        source=run_source(setting.task, plan.name, sweep.solver, predictor),
         threads=sweep.threads,
         lead_in=plan.lead_in,
-        predictor=setting.predictor,
+        predictor=predictor,
         diagnostics=sweep.diagnostics,
     )
     specs = []
