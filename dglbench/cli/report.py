@@ -175,6 +175,7 @@ def run(
     if best_of is not None:
         reports = [with_best_of(each, best_of) for each in reports]
     report = reports[0]
+    _note_twice(report)
     if report.folder not in folders:
         console.note(f"runs: {report.folder}")
     document: dict[str, Any] = {"results": str(report.folder)}
@@ -198,6 +199,16 @@ def run(
     if open_:
         open_files([document.get("html"), *document.get("figures", {}).values()])
     return 0
+
+
+def _note_twice(report: Report) -> None:
+    twice = report.source.twice
+    if twice:
+        first, second = next(iter(twice.values()))
+        console.note(
+            f"{len(twice)} runs are in two places with other seconds, such as {first} and "
+            f"{second}: those of the first are shown."
+        )
 
 
 class _Wanted(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from dglbench.runs.provenance import busy, extras, libraries
 from dglbench.runs.record import RunRecord, digest
 from dglbench.runs.selection import validation_regret
-from dglbench.verify.plan import Cell, Search, planned, searches
+from dglbench.verify.plan import Cell, Search, changed_plans, planned, searches
 from dglbench.verify.verdict import Subject, Verdict, judged
 
 __all__ = ["check_fairness"]
@@ -24,7 +24,12 @@ def check_fairness(subject: Subject) -> Verdict:
     documents = subject.pack.documents
     cells, groups = list(planned(documents)), list(searches(documents))
     timed, problems = _against_plan(subject, cells)
-    problems += [*_choices(subject, groups), *_trials(groups), *_once(subject)]
+    problems += [
+        *changed_plans(documents),
+        *_choices(subject, groups),
+        *_trials(groups),
+        *_once(subject),
+    ]
     problems += [*_alone(timed), *_machines(timed)]
     loaded = [r for r in timed.values() if _disturbed(r)]
     notes = []

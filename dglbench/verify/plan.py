@@ -6,6 +6,7 @@ the defaults of this version are.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import Any
 
 from dglbench.runs.record import Identity
 
-__all__ = ["Cell", "Search", "planned", "searches"]
+__all__ = ["Cell", "Search", "changed_plans", "planned", "searches"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,25 @@ def _cells(sweep: str, document: Mapping[str, Any], entry: Mapping[str, Any]) ->
                 )
 
 
+def changed_plans(documents: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each sweep whose two files differ or are not what their name hashes."""
+    for name, text in documents.items():
+        if not (name.startswith("sweep-") and name.endswith(".json")):
+            continue
+        try:
+            document = json.loads(text)["sweep"]
+        except (ValueError, KeyError, TypeError):
+            yield f"{name} is not as a sweep writes it"
+            continue
+        canonical = json.dumps(document, sort_keys=True, ensure_ascii=False)
+        made = hashlib.sha256(canonical.encode()).hexdigest()[:10]
+        if name != f"sweep-{made}.json":
+            yield f"{name} was changed: its plan has the hash {made}"
+        beside = documents.get(name.removesuffix("json") + "toml")
+        if beside is None or _plain(tomllib.loads(beside)) != _plain(document):
+            yield f"{name} and the .toml beside it have different plans"
+
+
 def searches(documents: Mapping[str, str]) -> Iterator[Search]:
     """Yield every group of every ``sweep-….json``."""
     for name, text in documents.items():
@@ -134,6 +154,8 @@ def _within(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return what TOML keeps of a value."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return "none" if value is None else value

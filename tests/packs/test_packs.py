@@ -177,13 +177,15 @@ def test_one_run_with_two_results_is_an_error_that_names_both(tmp_path):
         load(tmp_path / "a", tmp_path / "b.dglpack")
 
 
-def test_one_run_measured_twice_counts_once(tmp_path):
+def test_one_run_measured_twice_counts_once(tmp_path, cli):
     folder = make_run(tmp_path / "a", "spo", epochs=3)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     change_record(tmp_path / "b" / folder.name, lambda record: record["status"].update(wall_s=99))
     runs = find_runs([tmp_path / "a", tmp_path / "b"]).runs
     assert list(runs.twice) == [folder.name]
     assert runs.place(folder.name) == folder
+    told = cli("report", str(tmp_path / "a"), str(tmp_path / "b"), "--table", "runs").err
+    assert "1 runs are in two places with other seconds" in told
 
 
 def test_a_run_in_a_pack_can_be_repeated_and_not_applied(packed, tmp_path, cli):

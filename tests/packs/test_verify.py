@@ -88,6 +88,15 @@ def a_run_left_out(opened):
     opened.drop(opened.find("spo"))
 
 
+def a_run_and_its_line_in_the_plan(opened):
+    opened.drop(opened.find("spo"))
+    documents = {
+        name: text.replace("train_seeds = [0, 1]", "train_seeds = [1]")
+        for name, text in opened.manifest.documents.items()
+    }
+    opened.manifest = dataclasses.replace(opened.manifest, documents=documents)
+
+
 def a_plan_left_out(opened):
     opened.manifest = dataclasses.replace(opened.manifest, documents={})
 
@@ -145,6 +154,7 @@ def another_machine(opened):
         (an_optimum, "decisions", "the optimum of "),
         (a_test_instance_left_out, "decisions", "not one for each of the 12 test instances"),
         (a_run_left_out, "fairness", "missing: spo (linear) on knapsack-6, seed 1, repeat"),
+        (a_run_and_its_line_in_the_plan, "fairness", "have different plans"),
         (a_plan_left_out, "fairness", "8 runs are in no sweep's plan"),
         (a_clock_of_one_epoch, "logs", "an epoch's phases do not add up"),
         (a_clock_turned_back, "logs", "evaluated"),
@@ -192,7 +202,7 @@ def test_a_missing_trial_and_unequal_trials_are_found(packed, tmp_path):
     documents = dict(opened.manifest.documents)
     (name,) = (each for each in documents if each.endswith(".json"))
     document = json.loads(documents[name])
-    document["search"] = "optuna"
+    document["search"] = "optuna"  # the plan in the file stays as it was
     for group in document["groups"]:
         group["runs"] = 2 if group["method"] == "spo" else 1
     documents[name] = json.dumps(document)
