@@ -95,6 +95,7 @@ def run_fit(given: Given, ask: Ask, show: Show) -> Fitted:
     deadline = None if ask.seconds is None else _deadline(ask.seconds, journal.seconds)
     end = run_sweep(plan, watch, jobs=ask.jobs, deadline=deadline)
     seconds = watch.save().seconds
+    watch.judging()
     records: Mapping[str, RunRecord] = end.searches[0].results
     spec = found[0].spec
     if not any(record.state == "done" for record in records.values()):

@@ -130,6 +130,10 @@ class Watch:
         """Pass it on."""
         self._show.tell(sentence)
 
+    def judging(self) -> None:
+        """The runs are over: what was chosen is judged."""
+        self._update(running=("choosing and judging",))
+
     def save(self) -> Journal:
         """Keep the time that was used."""
         self._saved = self._clock()

@@ -34,6 +34,7 @@ __all__ = ["Driver", "SweepEnd"]
 
 _POLL_S = 0.25
 _SHOW_S = 1.0
+_LATE_S = 5.0  # the same where the time is up
 _SHORTEST_S = 0.1  # that a job is given, even if the time is up in this moment
 _FINISH_S = 30.0  # a run that has not ended by then is made again by the same command
 _ELSEWHERE_S = 0.5  # between looks at runs that another sweep is at
@@ -98,7 +99,7 @@ class Driver:
             if self.interrupts.count and not self._stopping:
                 self._stop("finishing; what runs ends early. Ctrl-C again stops now.")
             if self._left() <= 0 and not self._stopping:
-                self._stop("the time is up; what runs ends early.")
+                self._stop("the time is up; what runs ends early.", _LATE_S)
             if not self._stopping:
                 self._fill()
             if not self._active and (self._stopping or all(s.finished for s in self._all)):
@@ -110,8 +111,8 @@ class Driver:
                 time.sleep(_POLL_S)
             if self._active and time.monotonic() > self._patience_ends:
                 self.listener.tell(
-                    f"{len(self._active)} of what runs did not end within {_FINISH_S:g} s and is "
-                    "left; the same command makes it again."
+                    f"{len(self._active)} of what runs did not end in time and is left; the same "
+                    "command makes it again."
                 )
                 break
         self.plan.keep(self._all)
@@ -265,8 +266,9 @@ class Driver:
                 ) from error
 
     def _finish(self, search: GroupSearch, run_id: str, output: RunOutput) -> None:
-        write_run(output, self.plan.out, replace=True)
         record = output.record
+        if record.state != "interrupted" or self._left() > 0:  # else it counts as not made
+            write_run(output, self.plan.out, replace=True)
         self._tell_busy(record)
         self._pace.add(record)
         rounds = len(search.rounds)
@@ -330,9 +332,9 @@ class Driver:
             self._told.add("busy")
             self.listener.tell(sentence)
 
-    def _stop(self, why: str) -> None:
+    def _stop(self, why: str, patience_s: float = _FINISH_S) -> None:
         self._stopping = True
-        self._patience_ends = time.monotonic() + _FINISH_S
+        self._patience_ends = time.monotonic() + patience_s
         self.listener.tell(why)
         self.executor.finish_early()
 
