@@ -100,9 +100,15 @@ class Verdict:
 
     @property
     def compared(self) -> list[Finalist]:
-        """All that were judged on test."""
-        found = [self.focused, self.accurate, *self.baselines]
+        """All that were judged on test, each run once."""
+        found = [self.focused, self.accurate, *self.others]
         return [each for each in found if each is not None]
+
+    @property
+    def others(self) -> list[Finalist]:
+        """The baselines beside the best accurate model, which may be one of them."""
+        best = self.accurate.record if self.accurate else None
+        return [each for each in self.baselines if each.record is not best]
 
     def sentences(self) -> list[str]:
         """Return the verdict in words."""
@@ -111,16 +117,12 @@ class Verdict:
             f"{_regret(self.chosen.regret)} on {self.test_instances} test instances.",
             self._pays_words(),
         ]
-        others = [
-            e
-            for e in self.baselines
-            if self.accurate is None or e.record is not self.accurate.record
-        ]
-        if others:
+        if self.others:
             said.append(
                 "Beside it: "
                 + "; ".join(
-                    f"{each.role.replace('-', ' ')} {_interval(each.regret)}" for each in others
+                    f"{each.role.replace('-', ' ')} {_interval(each.regret)}"
+                    for each in self.others
                 )
                 + "."
             )
@@ -128,7 +130,8 @@ class Verdict:
             said.append(
                 f"How sure the choice is: with other validation instances another of the best "
                 f"{self.sureness.runs} runs would have been chosen in "
-                f"{percent(self.sureness.another_run, 0)} of the cases, one of the other side in "
+                f"{percent(self.sureness.another_run, 0)} of the cases, and the other way of "
+                "training (for accuracy or for decisions) in "
                 f"{percent(self.sureness.another_side, 0)}."
             )
         if self.expected is not None and self.realised is not None:
