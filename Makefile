@@ -39,7 +39,7 @@ format: install ## put the code in shape
 	$(BIN)/ruff format .
 
 benchmark: install ## time solvers, methods, sweep and report side by side
-	for name in solvers methods sweep report; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in solvers methods sweep throughput report; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 peers: install ## time SPO+ beside PyEPO on the SEMO data (DGLBENCH_SEMO_FILE)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[pyepo]'

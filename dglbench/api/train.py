@@ -181,7 +181,7 @@ def train(
 
     ``task`` is a name such as ``"matching"``, a `Task` of your own, or a `Dataset` (which
     brings its settings and seed). ``set`` holds the task's settings and ``option`` the method's
-    options; what is left open is the paper's for the nearest size. ``protocol`` takes any field of
+    options; what is left open has the method's defaults. ``protocol`` takes any field of
     the training protocol, such as ``epochs``, ``batch_size`` and ``patience``.
     ``predictor`` is what is trained, such as ``"mlp:hidden=16"``; by default ``linear``, or the
     task's own model.

@@ -72,7 +72,7 @@ def _describe_predictor(plugin: Plugin) -> dict[str, Any]:
 
 
 def _mark_paper_options(methods: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mark the options that the paper selects by size: their constant default seldom acts."""
+    """Mark the options that the paper selects by size, for sweeps that take its values."""
     selected: dict[str, set[str]] = {}
     for plugin in plugins(TASKS):
         with contextlib.suppress(Exception):  # a broken plugin has its own row

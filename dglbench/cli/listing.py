@@ -14,9 +14,9 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = ("dglbench list", "dglbench list --json")
 
-_BY_SIZE = (
-    "by size: what the paper, or for methods it has not dglbench, selected at the nearest size of "
-    "the task; a rate that nobody selected is that of the task's warm start"
+_DEFAULTS = (
+    "the same on every task, found on data that no reference result uses (docs/methods.md); a "
+    "sweep without --preset takes the paper's values where it has some (by size)"
 )
 
 
@@ -118,7 +118,7 @@ def _render_methods(methods: list[dict[str, Any]]) -> None:
         )
     shared = _merge_options(methods)
     if shared:
-        _render_options("Options of methods", shared, caption=_BY_SIZE)
+        _render_options("Options of methods", shared, caption=_DEFAULTS)
 
 
 def _name_cells(entry: dict[str, Any], *details: str) -> tuple[Any, ...]:
@@ -139,9 +139,8 @@ def _render_options(title: str, rows: list[dict[str, Any]], caption: str | None 
         [
             (
                 row["name"],
-                f"by size, else {_default(row['default'])}"
-                if row.get("paper_by_size")
-                else _default(row["default"]),
+                _default(row["default"])
+                + (" (paper: by size)" if row.get("paper_by_size") else ""),
                 row["allowed"],
                 row["help"],
             )

@@ -125,7 +125,7 @@ def run(
         typer.Option(
             metavar="KEY=VALUE",
             help="Method option; method.key for one method.  "
-            "[default: the paper's for the nearest size]",
+            "[default: the method's; without --preset the paper's for the nearest size]",
         ),
     ] = None,
     solver: Annotated[

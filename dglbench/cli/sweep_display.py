@@ -15,6 +15,7 @@ from dglbench.words import rough_seconds
 if TYPE_CHECKING:
     from dglbench.sweep.driver import SweepEnd
     from dglbench.sweep.plan.plan import Plan, PlanRow
+    from dglbench.sweep.request.specs import Group
     from dglbench.sweep.search.group_search import GroupSearch
 
 __all__ = ["show_outcome", "show_plan"]
@@ -60,7 +61,7 @@ def show_plan(plan: Plan, *, retry_failed: bool, jobs: int, as_json: bool) -> No
         [
             [
                 same[0].group.data.full_name,
-                same[0].group.data.seed,
+                _seeds(same[0].group),
                 same[0].group.label,
                 sum(row.total for row in same),
                 *(sum(row.counts[name] for row in same) or "" for name in used),
@@ -112,6 +113,12 @@ def _with_repeats(rows: Sequence[PlanRow]) -> list[list[PlanRow]]:
     for row in rows:
         found.setdefault((row.group.data, row.group.label), []).append(row)
     return list(found.values())
+
+
+def _seeds(group: Group) -> str:
+    """Write the data seed, or all that a search spans."""
+    spanned = [data.seed for data, _ in group.tuning_data]
+    return ", ".join(map(str, spanned or [group.data.seed]))
 
 
 def _plan_time(rows: Sequence[PlanRow]) -> str:

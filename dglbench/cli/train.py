@@ -26,7 +26,7 @@ EXAMPLES = (
     "dglbench train knapsack-48 --method spo --set source=semo --lr 0.1",
     "dglbench train matching-50 --method rdgl-newton --option start=fresh --repeats 8",
 )
-_PAPER = "[default: the paper's for the nearest size]"
+_METHOD = "[default: the method's]"
 _TASKS = "[default: the task's]"
 
 
@@ -77,10 +77,10 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Train on this dataset file.  [default: generate it]"),
     ] = None,
-    lr: Annotated[float | None, typer.Option(help=f"Learning rate.  {_PAPER}")] = None,
-    tau: Annotated[float | None, typer.Option(help=f"DGL: temperature.  {_PAPER}")] = None,
+    lr: Annotated[float | None, typer.Option(help=f"Learning rate.  {_METHOD}")] = None,
+    tau: Annotated[float | None, typer.Option(help=f"DGL: temperature.  {_METHOD}")] = None,
     alpha: Annotated[
-        float | None, typer.Option(help=f"DGL, QPTL: weight of the MSE.  {_PAPER}")
+        float | None, typer.Option(help=f"DGL, QPTL: weight of the MSE.  {_METHOD}")
     ] = None,
     mu: Annotated[
         float | None, typer.Option(help="QPTL: regularisation.  [default: the method's]")
@@ -142,7 +142,7 @@ def run(
 ) -> int:
     """Train a predictor with one method, once or repeatedly, and write its logs.
 
-    Hyperparameters that are not given are the paper's for the nearest size it has.
+    Hyperparameters that are not given are the method's defaults, the same on every task.
     """
     from dglbench import options
     from dglbench.cli.run_display import show_repeats, show_run

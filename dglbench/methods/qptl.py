@@ -26,7 +26,7 @@ _TOLERATED_FAILURES = 0.05
 class QptlOptions:
     """Options of `Qptl`."""
 
-    lr: LearningRate = 0.01
+    lr: LearningRate = 0.03
     start: Start = "warm"
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     mu: Annotated[float, Gt(0), Doc("quadratic regularisation, in scaled label units")] = 1.0

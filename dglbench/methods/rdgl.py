@@ -35,7 +35,7 @@ __all__ = [
 class RdglOptions:
     """Options that all variants share."""
 
-    lr: LearningRate = 0.01
+    lr: LearningRate = 0.03
     start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.1
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0

@@ -18,7 +18,7 @@ __all__ = ["TwoStage", "TwoStageOptions"]
 class TwoStageOptions:
     """Options of `TwoStage`."""
 
-    lr: LearningRate = 0.01
+    lr: LearningRate = 0.03
 
 
 class TwoStage(Method):

@@ -195,8 +195,10 @@ def test_what_the_system_refuses_is_no_bug(cli, monkeypatch):
 
 def test_list_says_which_defaults_are_the_papers_by_size(cli):
     lines = cli("list").out.splitlines()
-    assert any(line.split()[:4] == ["lr", "by", "size,", "else"] for line in lines)
-    assert not any(line.split()[:3] == ["form", "by", "size,"] for line in lines)
+    marked = [line.split() for line in lines if "(paper: by size)" in line]
+    assert "lr" in {words[0] for words in marked}
+    assert "form" not in {words[0] for words in marked}
+    assert "the same on every task" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other desktops open otherwise")

@@ -8,13 +8,15 @@ import torch
 
 from dglbench.clock import Clock, Ledger, Meter, OwnPhase
 from dglbench.errors import OptionError, SolverError
+from dglbench.methods.dgl import DglEveryOptions
 from dglbench.methods.two_stage import TwoStage
 from dglbench.plugins import find_method, find_task
 from dglbench.solvers.metered import MeteredSolver
 from dglbench.solvers.ortools import OrtoolsSolver
 from dglbench.statistics import bootstrap_interval
 from dglbench.sweep.request.defaults import paper_options
-from dglbench.sweep.request.specs import single_run
+from dglbench.sweep.request.request import from_preset, read_request
+from dglbench.sweep.request.specs import one_spec, single_run
 from dglbench.training import train as training
 from dglbench.training.evaluation import Evaluation, SplitEvaluator, load_data
 from dglbench.training.learner import Learner
@@ -324,14 +326,22 @@ def test_bootstrap_interval_covers_the_mean_and_narrows_with_data():
     assert bootstrap_interval(draws) == narrow
 
 
-def test_defaults_come_from_the_paper_for_the_nearest_size():
+def test_the_papers_values_are_those_of_the_nearest_size():
     task = find_task("matching")
     assert paper_options(task, 60, find_method("dgl-none"))["alpha"] == 0.6
     assert paper_options(task, 60, find_method("dgl-7")) == paper_options(
         task, 60, find_method("dgl-5")
     )
-    spec = single_run("matching", "dgl-7", settings={"n": 60}, options={"tau": "0.3"})
-    assert (spec.options.U, spec.options.tau, spec.options.alpha) == (7, 0.3, 0.2)
+
+
+def test_a_run_takes_its_methods_defaults_and_the_papers_sweep_the_papers_values():
+    plain = single_run("matching", "dgl-7", settings={"n": 60}, options={"tau": "0.3"})
+    assert plain.options == DglEveryOptions(tau=0.3, U=7)
+    asked = {"tasks": ["matching-60"], "methods": ["dgl-7"], "option": {"tau": "0.3"}}
+    paper = one_spec([from_preset("paper"), read_request({**asked, "seeds": [1]}, "flags")])
+    assert (paper.options.U, paper.options.tau, paper.options.alpha) == (7, 0.3, 0.2)
+    quick = one_spec([from_preset("quick"), read_request({**asked, "seeds": [1]}, "flags")])
+    assert quick.options == plain.options
 
 
 @pytest.mark.parametrize(

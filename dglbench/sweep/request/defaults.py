@@ -1,8 +1,10 @@
 """What is taken where a request leaves something open.
 
-Defaults come from the paper where it gives them: a task's TOML file has the protocol and
-the selected hyperparameters of each setting; a size that the paper does not have takes those of
-the nearest size that it has.
+A task's TOML file has its protocol and, for sweeps that take the paper's values, the selected
+hyperparameters of each setting; a size that the paper does not have takes those of the nearest size
+that it has. Such sweeps ask for ``values = "paper"``: the presets `paper` and `grid`, and one that
+names no preset, which is based on `paper`. Everything else takes each method's own defaults, the
+same on every task; docs/methods.md says how they were found.
 """
 
 from __future__ import annotations
@@ -63,15 +65,9 @@ def resolve_protocol(task: Task, settings: Any, given: Mapping[str, Any]) -> Pro
 def paper_options(task: Task, size: int, choice: MethodChoice) -> dict[str, Any]:
     """Return the hyperparameters that the task's file has for a method at the nearest size.
 
-    Without any, the learning rate is that of the task's warm start: it suits the labels' unit.
+    A method without any keeps its own defaults.
     """
-    paper = task.paper()
-    known = {info.name for info in options.describe(choice.cls.Options)}
-    return _selected(paper.get("selected", {}), size, choice) or {
-        name: value
-        for name, value in paper.get("warm_start", {}).items()
-        if name == "lr" and name in known
-    }
+    return _selected(task.paper().get("selected", {}), size, choice)
 
 
 def _paper_setting(task: Task, name: str) -> dict[str, Any]:

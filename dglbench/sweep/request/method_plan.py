@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dglbench import options
@@ -79,24 +80,34 @@ def method_plan(
                         "give a list of values for it, or write --search optuna."
                     )
     led = {**entry.get("lead_in_option", {}).get(name, {}), **_lead_in_options(requests, name)}
-    parsed = _parse(task, size, choice, fixed, f"method {choice.name}")
-    lead_in = _lead_in(task, size, choice, led, fixed.get("start"))
+    left_open = partial(_left_open, task, size, requests)
+    parsed = _parse(choice, {**left_open(choice), **fixed}, f"method {choice.name}")
+    lead_in = _lead_in(choice, led, fixed.get("start"), left_open)
     if lead_in is not None and "start" in known:
         parsed = replace(parsed, start=_start_of(lead_in, choice, fixed.get("start")))
     return MethodPlan(name, parsed, space, lead_in)
 
 
-def _parse(
-    task: Task, size: int, choice: MethodChoice, given: Mapping[str, Any], owner: str
-) -> Any:
+def _left_open(
+    task: Task, size: int, requests: Sequence[Request], choice: MethodChoice
+) -> dict[str, Any]:
+    """Return what is taken instead of the method's own defaults: the paper's values, if asked."""
+    asked = (source.values for source in reversed(requests))
+    values = next((each for each in asked if each is not None), "default")
+    return paper_options(task, size, choice) if values == "paper" else {}
+
+
+def _parse(choice: MethodChoice, given: Mapping[str, Any], owner: str) -> Any:
     if fixed := sorted(set(choice.from_name) & set(given)):
         raise OptionError(f"{owner} fixes {fixed[0]} by its name; leave out {fixed[0]}.")
-    merged = {**paper_options(task, size, choice), **given, **choice.from_name}
-    return options.parse(choice.cls.Options, merged, owner=owner)
+    return options.parse(choice.cls.Options, {**given, **choice.from_name}, owner=owner)
 
 
 def _lead_in(
-    task: Task, size: int, choice: MethodChoice, given: Mapping[str, Any], start: str | None
+    choice: MethodChoice,
+    given: Mapping[str, Any],
+    start: str | None,
+    left_open: Callable[[MethodChoice], dict[str, Any]],
 ) -> LeadIn | None:
     """Parse the options of the lead-in that a method's name asks for, if it does.
 
@@ -109,7 +120,7 @@ def _lead_in(
     first = find_method(choice.lead_in.method)
     if start is not None and "start" in {info.name for info in options.describe(first.cls.Options)}:
         given = {"start": start, **given}
-    parsed = _parse(task, size, first, given, f"the lead-in {first.name}")
+    parsed = _parse(first, {**left_open(first), **given}, f"the lead-in {first.name}")
     return LeadIn(first.name, choice.lead_in.epochs, parsed)
 
 

@@ -94,6 +94,10 @@ class Scalars:
     repeats: Annotated[
         int | None, Ge(1), Le(MOST_REPEATS), Doc("training seeds from 0 on, in place of a list")
     ] = None
+    values: Annotated[
+        Literal["paper", "default"] | None,
+        Doc("options left open: the paper's for the nearest size, or each method's defaults"),
+    ] = None
     diagnostics: Annotated[
         bool | None, Doc("let methods report on themselves: duals, bound, theorem2")
     ] = None
