@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from dglbench.runs.provenance import busy, extras, libraries
 from dglbench.runs.record import RunRecord, digest
-from dglbench.runs.selection import validation_regret
-from dglbench.verify.plan import Cell, Search, changed_plans, planned, searches
+from dglbench.verify.plan import Cell, changed_plans, planned, searches
+from dglbench.verify.tuning import check_searches
 from dglbench.verify.verdict import Subject, Verdict, judged
 
 __all__ = ["check_fairness"]
-
-_FEWER = 0.75
-"""A search may come back to a configuration: three quarters of the trials count as equal."""
 
 
 def check_fairness(subject: Subject) -> Verdict:
@@ -26,8 +22,7 @@ def check_fairness(subject: Subject) -> Verdict:
     timed, problems = _against_plan(subject, cells)
     problems += [
         *changed_plans(documents),
-        *_choices(subject, groups),
-        *_trials(groups),
+        *check_searches(subject, groups),
         *_once(subject),
     ]
     problems += [*_alone(timed), *_machines(timed)]
@@ -70,77 +65,6 @@ def _against_plan(
             f"left out (the first is {stray[0]}); make them with `dglbench sweep`"
         )
     return timed, problems
-
-
-def _choices(subject: Subject, groups: Sequence[Search]) -> Iterator[str]:
-    """Check that the run of each group is there, with all its trials, and was chosen rightly."""
-    for search in groups:
-        name = search.run_id
-        if name is None:
-            continue
-        chosen = subject.records.get(name)
-        if chosen is None:
-            yield f"missing: {name}, which stands for its method in {search.sweep}"
-            continue
-        if search.kind == "none":
-            continue
-        if trials := search.group.get("trials"):  # chosen by means over data seeds
-            missing = [run for run in _runs_of(trials) if run not in subject.records]
-            if missing:
-                yield (
-                    f"{len(missing)} runs of the trials of {chosen.identity.method} on "
-                    f"{search.where} are missing ({search.sweep}), such as {missing[0]}"
-                )
-            continue
-        mates = [r for r in subject.records.values() if _mate(r, chosen)]
-        told = search.group.get("runs")
-        if isinstance(told, int) and len(mates) < told:
-            yield (
-                f"{told - len(mates)} of the {told} trials of {chosen.identity.method} on "
-                f"{search.where} are missing ({search.sweep})"
-            )
-        regrets = [validation_regret(r) for r in mates if r.state == "done"]
-        if validation_regret(chosen) > min(regrets):
-            yield (
-                f"{name} was chosen in {search.sweep}, and another trial has a lower validation "
-                "regret"
-            )
-
-
-def _runs_of(trials: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the runs of all trials of a search over data seeds, those made again too."""
-    for trial in trials:
-        yield from trial.get("runs", [])
-        yield from (trial.get("again") or {}).get("runs", [])
-
-
-def _mate(record: RunRecord, chosen: RunRecord) -> bool:
-    one, two = record.identity, chosen.identity
-    names = ("task", "settings", "seed", "method", "predictor", "solver", "train_seed", "lead_in")
-    return all(getattr(one, name) == getattr(two, name) for name in names)
-
-
-def _trials(groups: Sequence[Search]) -> Iterator[str]:
-    """Check that the methods of a dataset were searched equally."""
-    tried: dict[tuple[str, str], dict[str, int]] = {}
-    for search in groups:
-        source: Mapping[str, Any] = search.elsewhere
-        if not source and search.kind != "none":
-            source = search.group
-        runs = source.get("runs")
-        if isinstance(runs, int):
-            compared = (search.where, str(search.group.get("predictor", "linear")))
-            method = str(search.group.get("method"))
-            before = tried.setdefault(compared, {})
-            before[method] = max(runs, before.get(method, 0))
-    for (where, _), numbers in tried.items():
-        most, least = max(numbers.values()), min(numbers.values())
-        if least < _FEWER * most:
-            few = [method for method, number in numbers.items() if number == least]
-            many = [method for method, number in numbers.items() if number == most]
-            yield (
-                f"{where}: {many[0]} was chosen from {most} trials, {', '.join(few)} from {least}"
-            )
 
 
 def _once(subject: Subject) -> Iterator[str]:

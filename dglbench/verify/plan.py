@@ -24,8 +24,11 @@ class Cell:
 
     sweep: str
     setting: str
+    """The setting's name, or the dataset file."""
     settings: Mapping[str, Any]
-    seed: int
+    data_digest: str | None
+    """The content of a dataset file, which decides the data alone; else None."""
+    seed: int | None
     repeat: int | None
     """None for a search, whose trials may have training seeds of their own."""
     method: str
@@ -37,20 +40,30 @@ class Cell:
     @property
     def words(self) -> str:
         """Name the cell."""
+        seed = "" if self.seed is None else f", seed {self.seed}"
         repeat = "" if self.repeat is None else f", repeat {self.repeat}"
-        return f"{self.method} ({self.predictor}) on {self.setting}, seed {self.seed}{repeat}"
+        return f"{self.method} ({self.predictor}) on {self.setting}{seed}{repeat}"
 
     def holds(self, identity: Identity) -> bool:
         """Say whether a run is one of the cell's."""
+        # A method that fits at once has no predictor but its own, and one run for all repeats.
+        at_once = identity.predictor == self.method
         return (
             identity.method == self.method
-            and identity.seed == self.seed
-            and self.repeat in (None, identity.train_seed)
-            and identity.setting == self.setting
+            and (at_once or self.repeat in (None, identity.train_seed))
+            and (at_once or identity.predictor == self.predictor)
             and identity.solver == self.solver
-            and identity.predictor == self.predictor
-            and _within(self.settings, identity.settings)
+            and self._on_data_of(identity)
             and _within(self.options, identity.options)
+        )
+
+    def _on_data_of(self, identity: Identity) -> bool:
+        if self.data_digest is not None:
+            return identity.data_digest == self.data_digest
+        return (
+            identity.seed == self.seed
+            and identity.setting == self.setting
+            and _within(self.settings, identity.settings)
         )
 
 
@@ -93,16 +106,16 @@ def planned(documents: Mapping[str, str]) -> Iterator[Cell]:
 
 def _cells(sweep: str, document: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Cell]:
     searched = document.get("search", "none") != "none"
-    settings = entry.get("set", {})
-    name = str(entry.get("task") or f"{settings.get('name', '')}")
+    content = entry.get("data_digest")
     seeds = (entry.get("tune_seeds") if searched else None) or entry.get("seeds", [])
     for method in document.get("methods", []):
-        for seed in seeds:
+        for seed in seeds if content is None else [None]:
             for repeat in [None] if searched else entry.get("train_seeds", [0]):
                 yield Cell(
                     sweep=sweep,
-                    setting=name,
-                    settings=settings,
+                    setting=str(entry.get("task") or entry.get("data")),
+                    settings=entry.get("set", {}),
+                    data_digest=content,
                     seed=seed,
                     repeat=repeat,
                     method=method,

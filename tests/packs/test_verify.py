@@ -22,14 +22,30 @@ SWEEP = (
 )  # fmt: skip
 
 
+SEARCH = (
+    "sweep --tasks matching-6 --methods spo,least-squares --search random --trials 3 --tune-seeds"
+    " 0,1 --solver batched --epochs 1 --set train=20 --set val=10 --set test=12 --quiet"
+)  # fmt: skip
+
+
+def swept(words, place):
+    """Run a sweep as a process, and pack what it made."""
+    command = [sys.executable, "-m", "dglbench", *words.split(), "--out", str(place / "runs")]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    pack(find_runs([place / "runs"]).runs, place / "runs.dglpack")
+    return place / "runs.dglpack"
+
+
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
     """Eight real runs."""
-    place = tmp_path_factory.mktemp("sweep")
-    words = [sys.executable, "-m", "dglbench", *SWEEP.split(), "--out", str(place / "runs")]
-    subprocess.run(words, check=True, capture_output=True, timeout=300)
-    pack(find_runs([place / "runs"]).runs, place / "runs.dglpack")
-    return place / "runs.dglpack"
+    return swept(SWEEP, tmp_path_factory.mktemp("sweep"))
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A real search over two data seeds, beside a method that fits at once."""
+    return swept(SEARCH, tmp_path_factory.mktemp("search"))
 
 
 def failed(path, **options):
@@ -204,12 +220,38 @@ def test_a_missing_trial_and_unequal_trials_are_found(packed, tmp_path):
     document = json.loads(documents[name])
     document["search"] = "optuna"  # the plan in the file stays as it was
     for group in document["groups"]:
-        group["runs"] = 2 if group["method"] == "spo" else 1
+        group["runs"] = group["configurations"] = 4 if group["method"] == "spo" else 2
     documents[name] = json.dumps(document)
     opened.manifest = dataclasses.replace(opened.manifest, documents=documents)
     found = failed(opened.write(tmp_path / "changed.dglpack"))
-    assert "1 of the 2 trials of spo on matching-6, seed 1 are missing" in found["fairness"]
-    assert "spo was chosen from 2 trials, dgl-1 from 1" in found["fairness"]
+    assert "3 of the 4 trials of spo on matching-6, seed 1 are missing" in found["fairness"]
+    assert "spo was chosen from 4 configurations, dgl-1 from 2" in found["fairness"]
+
+
+def test_a_search_over_data_seeds_passes_until_a_trial_is_changed(searched, tmp_path):
+    assert failed(searched) == {}
+    opened = Opened(searched)
+    (name,) = (each for each in opened.manifest.documents if each.endswith(".json"))
+    group = next(
+        each
+        for each in json.loads(opened.manifest.documents[name])["groups"]
+        if each["method"] == "spo"
+    )
+    left_out = group["trials"][0]["runs"][1]
+    opened.drop(next(n for n, r in enumerate(opened.records) if r["run_id"] == left_out))
+    found = failed(opened.write(tmp_path / "short.dglpack"))
+    assert "missing: 1 runs of trial 0 of spo on matching-6" in found["fairness"]
+
+    opened = Opened(searched)
+    text = opened.manifest.documents[name]
+    regret = json.dumps(group["trials"][1]["regret"])
+    assert regret in text
+    worse = text.replace(f'"regret": {regret}', '"regret": 0.001')
+    documents = {**opened.manifest.documents, name: worse}
+    opened.manifest = dataclasses.replace(opened.manifest, documents=documents)
+    found = failed(opened.write(tmp_path / "other.dglpack"))
+    assert "trial 1 of spo on matching-6" in found["fairness"]
+    assert "not 0.001" in found["fairness"]
 
 
 def test_a_sweep_takes_packed_runs_as_made(packed, tmp_path, process):
