@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batch",
+    "Claims",
     "Constraints",
     "Fitting",
     "LearningRate",
@@ -128,6 +129,18 @@ class Snapshot:
         return range(instances if self.most is None else min(instances, self.most))
 
 
+@dataclass(frozen=True)
+class Claims:
+    """What a method says of its gradient; ``dglbench check-method`` checks it."""
+
+    descends: bool = True
+    """A step against it lowers the regret of decisions that are smoothed by noise."""
+    of_loss: bool = True
+    """It is the gradient of the loss that the method returns, whatever is kept being fixed."""
+    stationary: bool = False
+    """It is 0 where predictions are the labels."""
+
+
 class Method(ABC):
     """A way to train; subclasses are one short file each."""
 
@@ -142,6 +155,7 @@ class Method(ABC):
     fits: ClassVar[bool] = False
     """Whether it fits the predictor of its own name at once, without epochs
     (`dglbench.methods.fitted`)."""
+    claims: ClassVar[Claims] = Claims()
     layers: ClassVar[tuple[str, ...]] = ()
     """The layers it uses, by name; their code is part of a run's identity."""
     dual_rule: ClassVar[str | None] = None

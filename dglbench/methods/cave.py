@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Start, Training
+from dglbench.methods.base import Claims, LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +40,7 @@ class Cave(Method):
     """
 
     summary: ClassVar[str] = "angle to the cone of the true optimum (CaVE); no solver in training"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     group: ClassVar[str] = "other losses"
     Options: ClassVar[type[Any]] = CaveOptions
 
@@ -95,6 +96,7 @@ class CavePlus(Cave):
     """
 
     summary: ClassVar[str] = "CaVE with short projections, pushed inside (CaVE+)"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = CavePlusOptions
 
     def _further(self, training: Training) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Snapshot, Start, Training
+from dglbench.methods.base import Claims, LearningRate, Method, Snapshot, Start, Training
 from dglbench.methods.diagnostics import bound_rows
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ class DglAuto(_DualGuided):
     """
 
     summary: ClassVar[str] = "dual-guided loss, duals refreshed only where they mislead"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = DglAutoOptions
 
     def _rule(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dglbench.errors import PluginError
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import Fitting, Method, Training
+from dglbench.methods.base import Claims, Fitting, Method, Training
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +34,7 @@ class FittedMethod(Method):
     group: ClassVar[str] = "rivals without gradients"
     fits: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = False
+    claims: ClassVar[Claims] = Claims(descends=False, of_loss=False)
 
     @abstractmethod
     def fit(self, fitting: Fitting) -> None:

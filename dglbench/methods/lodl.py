@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Start, Training
+from dglbench.methods.base import Claims, LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +43,7 @@ class Lodl(Method):
     """
 
     summary: ClassVar[str] = "a quadratic fitted around each label; no solver after set-up"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     group: ClassVar[str] = "other losses"
     Options: ClassVar[type[Any]] = LodlOptions
 

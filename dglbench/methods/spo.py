@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from typing_extensions import Doc
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Start, Training
+from dglbench.methods.base import Claims, LearningRate, Method, Start, Training
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +34,7 @@ class SpoPlus(Method):
     """
 
     summary: ClassVar[str] = "SPO+ surrogate; one solve per instance and step"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = SpoOptions
 

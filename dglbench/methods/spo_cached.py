@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from typing_extensions import Doc
 
 from dglbench.losses.limits import no_cache
-from dglbench.methods.base import Training
+from dglbench.methods.base import Claims, Training
 from dglbench.methods.spo import SpoOptions, SpoPlus
 from dglbench.problem import Problem
 
@@ -33,6 +33,7 @@ class SpoCached(SpoPlus):
     """
 
     summary: ClassVar[str] = "SPO+ over a cache of decisions; solves a share of the batches"
+    claims: ClassVar[Claims] = Claims(of_loss=False, stationary=True)
     group: ClassVar[str] = "other losses"
     Options: ClassVar[type[Any]] = SpoCachedOptions
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dglbench.losses.batch import Batch
-from dglbench.methods.base import LearningRate, Method, Training
+from dglbench.methods.base import Claims, LearningRate, Method, Training
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +28,7 @@ class TwoStage(Method):
     """
 
     summary: ClassVar[str] = "mean squared error; no solver in training"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = TwoStageOptions
     warm_starts: ClassVar[bool] = False  # it is what warm starts are made of

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
+from dglbench.methods.base import Claims
 from dglbench.methods.pyepo.base import PyepoMethod, PyepoOptions, Target
 
 __all__ = [
@@ -45,6 +46,7 @@ class Spo(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's SPO+; one solve per instance and step"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     module: ClassVar[str] = "SPOPlus"
     takes: ClassVar[tuple[str, ...]] = ("true_cost", "true_sol", "true_obj")
 
@@ -64,6 +66,7 @@ class Pg(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's perturbation gradient; two solves per instance and step"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     Options: ClassVar[type[Any]] = PgOptions
     module: ClassVar[str] = "perturbationGradient"
     takes: ClassVar[tuple[str, ...]] = ("true_cost",)
@@ -84,6 +87,7 @@ class Dbb(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's black-box gradient; two solves per instance and step"
+    claims: ClassVar[Claims] = Claims(of_loss=False, stationary=True)
     Options: ClassVar[type[Any]] = DbbOptions
     module: ClassVar[str] = "blackboxOpt"
 
@@ -102,6 +106,7 @@ class Nid(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's negative identity; one solve per instance and step"
+    claims: ClassVar[Claims] = Claims(of_loss=False, stationary=True)
     Options: ClassVar[type[Any]] = NidOptions
     module: ClassVar[str] = "negativeIdentity"
 
@@ -122,6 +127,7 @@ class Pfyl(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's perturbed Fenchel–Young loss; n_samples solves per instance"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = PfylOptions
     module: ClassVar[str] = "perturbedFenchelYoung"
     takes: ClassVar[tuple[str, ...]] = ("true_sol",)
@@ -175,6 +181,7 @@ class Aimle(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's adaptive implicit MLE; 2 n_samples solves per instance"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = AimleOptions
     module: ClassVar[str] = "adaptiveImplicitMLE"
     own: ClassVar[tuple[str, ...]] = (*PyepoMethod.own, "kappa")
@@ -244,6 +251,7 @@ class Rfwo(PyepoMethod):
     summary: ClassVar[str] = (
         "PyEPO's regularised optimizer; max_iter solves per step, its 10,000 cut to 20"
     )
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = RfwoOptions
     module: ClassVar[str] = "regularizedFrankWolfeOpt"
 
@@ -267,6 +275,7 @@ class Cmap(Nce):
     """
 
     summary: ClassVar[str] = "PyEPO's contrastive MAP; solve_ratio solves per instance and step"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     module: ClassVar[str] = "contrastiveMAP"
 
 
@@ -286,6 +295,7 @@ class Ltr(PyepoMethod):
     """
 
     summary: ClassVar[str] = "PyEPO's learning to rank; solve_ratio solves per instance and step"
+    claims: ClassVar[Claims] = Claims(stationary=True)
     Options: ClassVar[type[Any]] = LtrOptions
     module: ClassVar[str] = "pairwiseLearningToRank"
     takes: ClassVar[tuple[str, ...]] = ("true_cost",)
