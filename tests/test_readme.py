@@ -161,6 +161,8 @@ def test_the_example_package_installs_and_trains(tmp_path):
     ]
     trained = run(words, tmp_path, site)
     assert trained.returncode == 0, trained.stderr
+    checked = run(["dglbench", "check-method", "perturbed"], tmp_path, site)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_an_editable_install_stays_editable():

@@ -46,6 +46,7 @@ VERBS = {
     "pack": Verb("dglbench.cli.pack", "Pack finished runs to hand them on."),
     "unpack": Verb("dglbench.cli.unpack", "Make a folder of runs from packs."),
     "verify": Verb("dglbench.cli.verify", "Check that a pack says what its runs found."),
+    "check-method": Verb("dglbench.cli.check_method", "Check a method's signs and gradients."),
     "list": Verb(
         "dglbench.cli.listing",
         "List tasks, solvers, layers, methods, and where they come from.",

@@ -29,7 +29,7 @@ __all__ = ["CHECKS", "Outcome", "check_method"]
 
 State = Literal["holds", "fails", "not claimed", "refused"]
 
-_INSTANCES, _DIFFERENTIATED = 120, 3
+_INSTANCES, _DIFFERENTIATED = 240, 3
 _STEP = 0.3
 """Size of the step down, in standard deviations of the labels."""
 _NOISE, _DRAWS = 0.5, 100
@@ -150,9 +150,9 @@ def _descent(case: _Case, bar: float = -2.0) -> _Measured:
 def _stationary(case: _Case, bar: float = 1e-6) -> _Measured:
     """Compare the gradient at the labels with that at wrong predictions."""
     labels, predictions = case.drawn(_INSTANCES)
-    at_labels = np.linalg.norm(case.bench(labels, labels).gradient(labels))
-    elsewhere = np.linalg.norm(case.bench(labels, predictions).gradient(predictions))
-    share = float(at_labels / max(elsewhere, 1e-12))
+    at_labels = float(np.linalg.norm(case.bench(labels, labels).gradient(labels)))
+    elsewhere = float(np.linalg.norm(case.bench(labels, predictions).gradient(predictions)))
+    share = at_labels / max(elsewhere, 1e-12)
     return _Measured(share, f"≤ {bar:g}", share <= bar)
 
 

@@ -37,7 +37,9 @@ class Probe:
 
     def values(self, count: int, *words: str) -> Array:
         """Draw option values (count, G, S) of mean 0 and standard deviation 1."""
-        drawn = stream(0, "conformance", self.name, *words).normal(size=(count, *self.problem.shape))
+        drawn = stream(0, "conformance", self.name, *words).normal(
+            size=(count, *self.problem.shape)
+        )
         return np.where(self.problem.predicted & self.problem.mask, drawn, 0.0)
 
     @cached_property
@@ -122,7 +124,7 @@ class Bench:
     def gradient(self, predictions: Array) -> Array:
         """Return its gradient (K, G, S), as training takes it; the mean of several that differ."""
         found = [self._gradient(predictions) for _ in range(2)]
-        if not np.array_equal(*found):
+        if not np.array_equal(found[0], found[1]):
             found += [self._gradient(predictions) for _ in range(_CALLS - 2)]
         mean: Array = np.mean(found, axis=0)
         return np.where(self.probe.problem.predicted & self.probe.problem.mask, mean, 0.0)

@@ -49,9 +49,7 @@ def image_difference(
     return max(shares)
 
 
-def _trained(
-    choice: MethodChoice, given: Mapping[str, Any], probe: Probe, factor: float
-) -> Trace:
+def _trained(choice: MethodChoice, given: Mapping[str, Any], probe: Probe, factor: float) -> Trace:
     import torch
 
     count = sum(_SIZES.values())
@@ -83,7 +81,7 @@ def _trained(
     learner = Learner(spec, dataset, None)
     with torch.no_grad():
         for weight in learner.predictor.parameters():
-            weight *= np.sign(factor)
+            weight.mul_(float(np.sign(factor)))
     learner.set_up()
     epochs = 0 if choice.cls.fits else _EPOCHS
     losses = np.array([learner.epoch()[0] for _ in range(epochs)])

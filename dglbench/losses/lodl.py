@@ -76,6 +76,8 @@ class LODL(DecisionLoss):
         # Fits are independent, so all rows may share one set of draws, each in its own unit.
         self._noise = torch.from_numpy(generator.normal(size=(samples, size)))
         width = size * (2 if shape == "directed" else 1)
+        self._sign = 1.0 if problem.sense == "maximise" else -1.0
+        """Of errors, so that a problem and its mirror image are fitted alike."""
         self._start = torch.from_numpy(generator.normal(size=(width, rank)) * _START)
         self._kept = ByRow()
         self.fit_error = 0.0
@@ -90,7 +92,7 @@ class LODL(DecisionLoss):
         if new := self._kept.missing(batch.rows):
             self.fit(batch.labels[new], truth[new], batch.rows[new])
         places = self._kept.places(batch.rows)
-        error = features((predicted - truth).flatten(1), self.shape)
+        error = features(self._sign * (predicted - truth).flatten(1), self.shape)
         across = torch.bmm(error[:, None, :], self._kept["factors"][places]).square().sum()
         along = (self._kept["weights"][places] * error.square()).sum()
         loss = (across + along) / len(batch.rows)
@@ -146,7 +148,7 @@ class LODL(DecisionLoss):
         origin = self.problem.values(torch.zeros(1, *self.problem.label_shape, dtype=values.dtype))
         worth = []
         for noise in self._noise:
-            error = (unit * noise).reshape(-1, *self.problem.label_shape)
+            error = (self._sign * unit * noise).reshape(-1, *self.problem.label_shape)
             sampled = values + self.problem.values(error) - origin
             chosen = ask(sampled, purpose="label", rows=rows)
             worth.append((values * chosen).sum(dim=(1, 2)))

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt
 from typing_extensions import Doc
 
-from dglbench.methods.base import LearningRate, Start
+from dglbench.methods.base import Claims, LearningRate, Start
 from dglbench.methods.dgl import DglAuto, DglEvery, DglNone, _DualGuided
 
 __all__ = [
@@ -59,6 +59,7 @@ class RdglNone(_Reactive, DglNone):
     """
 
     summary: ClassVar[str] = "dual-guided loss, prices that react, λ from the labels"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class RdglEvery(_Reactive, DglEvery):
     """
 
     summary: ClassVar[str] = "dual-guided loss, prices that react, λ renewed every U epochs"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = RdglEveryOptions
 
 
@@ -96,6 +98,7 @@ class RdglAuto(_Reactive, DglAuto):
     """
 
     summary: ClassVar[str] = "dual-guided loss, prices that react, λ renewed where it misleads"
+    claims: ClassVar[Claims] = Claims(of_loss=False)
     Options: ClassVar[type[Any]] = RdglAutoOptions
 
 
