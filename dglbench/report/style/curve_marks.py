@@ -125,7 +125,8 @@ def limits(rows: pl.DataFrame, intervals: Mapping[str, Interval]) -> tuple[float
     if rows["seed"].n_unique() > 1:  # as the bands are drawn
         offset = pl.col("seed").replace_strict(seed_offsets(rows), return_dtype=pl.Float64)
         rows = rows.with_columns(pl.col("best_test_regret", "test_regret") - offset)
-    known = [found[0] for name in rows["run_id"].unique() if (found := intervals.get(name))]
+    alone = rows.filter(pl.col("run_id").n_unique().over("method") == 1)  # others have a band
+    known = [found[0] for name in alone["run_id"].unique() if (found := intervals.get(name))]
     best = rows["best_test_regret"].to_list()
     low = min(*best, *known) if known else min(best)
     top, room = max(rows["test_regret"].to_list()), 0.06
