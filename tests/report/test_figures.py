@@ -1,13 +1,14 @@
 """What is drawn equals what the logs say; every figure draws, or says what it lacks."""
 
 import itertools
+import json
 import re
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from make_logs import Settings, make_folder, make_run
+from make_logs import Options, Settings, make_folder, make_run
 
 from dglbench.clock import PHASES
 from dglbench.errors import ReportError
@@ -75,6 +76,17 @@ def forms(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A search of three trials of one method."""
+    folder = tmp_path_factory.mktemp("searched")
+    for lr in (0.1, 0.2, 0.3):
+        run = make_run(folder, "spo", epochs=3, options=Options(lr=lr), regret_factor=1 + lr)
+    group = {"method": "spo", "run_id": run.name}
+    (folder / "sweep-abc.json").write_text(json.dumps({"search": "random", "groups": [group]}))
+    return folder
+
+
 def test_every_form_and_refresh_shows_its_best_run_by_validation(forms):
     report = load(forms)
     frame = FIGURES["forms"].data(report)
@@ -105,9 +117,11 @@ def test_boxes_hold_the_pooled_regret_of_every_chosen_run(degrees):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_draws_without_a_warning(report, sizes, degrees, forms, tmp_path, name, capfd):
+def test_every_figure_draws_without_a_warning(
+    report, sizes, degrees, forms, searched, tmp_path, name, capfd
+):
     target = tmp_path / f"{name}.png"
-    special = {"scaling": sizes, "by-degree": degrees, "forms": forms}
+    special = {"scaling": sizes, "by-degree": degrees, "forms": forms, "tuning": searched}
     save(name, load(special[name]) if name in special else report, target)
     assert target.read_bytes().startswith(b"\x89PNG")
     assert capfd.readouterr() == ("", "")
@@ -322,7 +336,7 @@ def test_seconds_that_may_not_be_ranked_are_marked(tmp_path):
 
 
 def test_unknown_figure_and_format_list_the_choices(report, tmp_path):
-    with pytest.raises(ReportError, match="there is no figure 'pie'; there are time-vs-regret"):
+    with pytest.raises(ReportError, match="there is no figure 'pie'; there are restarts, spread"):
         find("pie")
     with pytest.raises(ReportError, match="png, svg, pdf, not as 'gif'"):
         save("pipelines", report, tmp_path / "x.gif", "gif")
@@ -330,8 +344,10 @@ def test_unknown_figure_and_format_list_the_choices(report, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "scaling"])
-def test_figures_come_as_wide_as_a_column_or_the_text(report, degrees, forms, tmp_path, name):
-    special = {"by-degree": degrees, "forms": forms}
+def test_figures_come_as_wide_as_a_column_or_the_text(
+    report, degrees, forms, searched, tmp_path, name
+):
+    special = {"by-degree": degrees, "forms": forms, "tuning": searched}
     report = load(special[name]) if name in special else report
     save(name, report, tmp_path / "figure.pdf", "pdf")
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
@@ -371,8 +387,9 @@ def test_three_seeds_are_drawn_as_mean_and_range(tmp_path):
     for method in ("spo", "qptl"):
         regrets = [run.test_regret for run in report.chosen_runs() if run.method == method]
         last = band[band["method"] == method].iloc[-1]
-        assert last["low"] == pytest.approx(min(regrets))
-        assert last["high"] == pytest.approx(max(regrets))
+        assert last["low"] < np.mean(regrets) < last["high"]
+        # What the data seeds differ by for both methods alike is no part of the band.
+        assert last["high"] - last["low"] < max(regrets) - min(regrets)
 
 
 def test_forms_keep_the_order_of_the_settings_and_to_a_page(tmp_path):

@@ -189,7 +189,7 @@ def test_failed_runs_can_still_be_listed(tmp_path, capfd):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--figure", "pie"], "there are time-vs-regret"),
+        (["--figure", "pie"], "there are restarts, spread"),
         (["--table", "league"], "there are summary, leaderboard"),
         (["--format", "docx"], "figures take png, svg, pdf, tables md, csv, tex"),
         (["--format", "png"], "add --figure"),

@@ -254,7 +254,7 @@ def dgl_table(report: Report, table: str, figure: str) -> pl.DataFrame:
     frame = report.table(table, runs)
     if frame.is_empty():
         raise ReportError(
-            f"{figure} needs a finished run of a dgl method; with --diagnostics; `dglbench train "
+            f"{figure} needs a finished run of a dgl method with --diagnostics; `dglbench train "
             f"matching --method dgl-5 --diagnostics --out {report.folder}` makes one."
         )
     return frame
