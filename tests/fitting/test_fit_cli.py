@@ -19,6 +19,7 @@ import dglbench
 from dglbench.runs.store import is_run, read_record, run_folders
 from fitting.helpers import save, top_k
 
+DOCS = Path(__file__).parents[2] / "docs"
 EASY = top_k(60, shock=0, noise=1)
 
 
@@ -42,6 +43,8 @@ def test_from_arrays_to_a_plan(tmp_path: Path, process: Callable[..., Any]) -> N
     assert "Chosen by validation: " in done.out
     assert "What a plan is worth: expect" in done.out
     verdict = chosen(tmp_path / "fitted")
+    explained = (DOCS / "logs.md").read_text("utf-8")
+    assert all(f"| `{key}` |" in explained for key in verdict)
     assert set(verdict) >= {"pays", "chosen", "test_regret", "accurate_test_regret", "seconds"}
     assert set(verdict["chosen"]) >= {"run", "method", "predictor", "start"}
     assert set(verdict["test_regret"]) == {"value", "low", "high"}
