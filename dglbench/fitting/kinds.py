@@ -114,18 +114,21 @@ def _fitting(
     baseline = spec.method in BASELINES
     yield Kind(
         spec,
-        _space(task, spec.method),
+        _space(spec.method),
         sizes if spec.predictor == _MLP else (),
         seeded=not baseline,
     )
 
 
-def _space(task: Task, method: str) -> dict[str, Axis]:
-    """Return the ranges that a search has for a method; the start is the kind's."""
+def _space(method: str) -> dict[str, Axis]:
+    """Return the ranges of a method's options; the start is the kind's.
+
+    Predictors act in units of the labels, so the ranges are the same for every task.
+    """
     choice = find_method(method)
     options, fixed = choice.cls.Options, {"start", *choice.from_name}
     return {
         key: read_axis(options, method, key, written)
-        for key, written in default_ranges(options, task.paper().get("range", {})).items()
+        for key, written in default_ranges(options, {}).items()
         if key not in fixed
     }
