@@ -167,6 +167,19 @@ def test_a_killed_search_goes_on_to_the_same_choice(kind: str, tmp_path: Path, s
     assert len(choices[0]) == 2
 
 
+def test_killed_repeats_go_on_to_the_same_bits(tmp_path: Path, start: Any) -> None:
+    wishes = {"tasks": "matching-4", "seeds": "1-2", "methods": "two-stage,spo", "repeats": 4}
+    wishes["option"] = {"start": "fresh"}
+    process = start("sweep", *words(**wishes), "--out", tmp_path / "killed")
+    wait_for(lambda: len(list(run_folders(tmp_path / "killed"))) >= 5)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    end = run_sweep(tiny_plan(tmp_path / "killed", **wishes), Silent())
+    assert end.counts["skipped"] + end.counts["done"] == 16
+    run_sweep(tiny_plan(tmp_path / "whole", **wishes), Silent())
+    assert regrets(tmp_path / "killed") == regrets(tmp_path / "whole")
+
+
 def test_two_at_once_choose_the_same(
     alone: tuple[Path, SweepEnd], tmp_path: Path, start: Any
 ) -> None:
