@@ -8,6 +8,7 @@ states nothing, the shapes decide:
     item        (K, G, F)       the options of one group, or one of the P parameters
     pair        (K, G, F)       the options of one group, each with features of its own
     option      (K, G, S, F)    one option
+    sides       (K, L + R, F)   one option: of group i, option j, both row i and row L + j
     image       (K, C, H, W)    all P numbers of the instance
 """
 
@@ -24,7 +25,7 @@ from dglbench.problem import Array, Problem
 
 __all__ = ["KINDS", "Kind", "Layout", "Link", "Table", "option_window"]
 
-Kind = Literal["instance", "item", "pair", "option", "image"]
+Kind = Literal["instance", "item", "pair", "option", "sides", "image"]
 Link = Literal["identity", "sigmoid", "softplus"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -36,7 +37,7 @@ class Layout:
 
     kind: Kind
     features: tuple[int, ...]
-    """The shape of one row: (F,), or (channels, height, width) of an image."""
+    """The shape of one row: (F,), (2F,) of two sides, or (channels, height, width) of an image."""
     outputs: int
     """How many numbers come out of one row."""
     link: Link = "identity"
@@ -44,6 +45,9 @@ class Layout:
     shared: int = 0
     """Of a pair: how many features, the first ones, act alike on every output. A linear model
     learns for each output what the others do."""
+    indicators: bool = False
+    """Whether features are 0 or 1, mostly 0: they are then taken as they are, because a rare one
+    would weigh tens of times as much as a common one if all had a standard deviation of 1."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -68,12 +72,17 @@ class Layout:
     ) -> Layout | None:
         """Return the layout of features (K, …) of this shape, None if the shape has none.
 
-        Without ``kind`` the shapes of features and labels decide; they never say image or pair.
+        Without ``kind`` the shapes of features and labels decide; they never say image, pair or
+        sides.
         """
         rows = shape[1:]
         found = kind or _kind_of(rows, problem.label_shape)
         if found is None or not _fits(found, rows, problem.label_shape):
             return None
+        if found == "sides":
+            first, end = option_window(problem)
+            fits = rows[0] == problem.groups + end - first and problem.value_map.matrix is None
+            return cls(found, (2 * rows[1],), 1, link) if fits else None
         outputs = 1
         if found in ("instance", "image"):
             outputs = problem.label_shape[0]
@@ -112,6 +121,8 @@ def _fits(kind: Kind, rows: tuple[int, ...], label_shape: tuple[int, ...]) -> bo
     """Say whether one instance's features of this shape can be of this kind."""
     if kind == "option":
         return len(label_shape) == 2 and rows[:-1] == label_shape
+    if kind == "sides":
+        return len(rows) == len(label_shape) == 2
     if kind in ("item", "pair"):
         return len(rows) == 2 and rows[0] == label_shape[0]
     return len(rows) == (3 if kind == "image" else 1)

@@ -192,8 +192,12 @@ class Problem(FeasibleSet):
         *,
         nodes: int | None = None,
         sense: Sense = "minimise",
+        parameters: Any = None,
     ) -> Problem:
         """Go from source to sink along edges (from node, to node); labels are edge costs, (E,).
+
+        With ``parameters``, a matrix (E, P), dense or sparse, labels are P numbers, and edges cost
+        what it makes of them: the cost of a node, for example, for every edge that enters it.
 
         Every node but the sink picks an outgoing edge or *not visited* (the last option, worth
         0; the source has none), and what flows into a node flows out of it. On a graph with
@@ -204,6 +208,7 @@ class Problem(FeasibleSet):
             nodes = max(int(pairs.max(initial=0)), source, sink) + 1
         structure = Paths(pairs, source, sink, nodes)
         shape = (structure.groups, structure.options)
+        of_edges = picks(structure.option_of, structure.groups * structure.options)
         return cls._of(
             structure,
             np.zeros(structure.rows),
@@ -211,7 +216,7 @@ class Problem(FeasibleSet):
             None,
             True,
             sense,
-            ValueMap(shape, picks(structure.option_of, structure.groups * structure.options)),
+            ValueMap(shape, of_edges if parameters is None else of_edges @ parameters),
         )
 
     @classmethod

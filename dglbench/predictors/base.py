@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VECTORS", "NoOptions", "Predictor"]
 
-VECTORS: tuple[Kind, ...] = ("instance", "item", "pair", "option")
+VECTORS: tuple[Kind, ...] = ("instance", "item", "pair", "option", "sides")
 """The layouts whose rows are vectors."""
 
 _ROWS: dict[Kind, str] = {
@@ -22,6 +22,7 @@ _ROWS: dict[Kind, str] = {
     "item": "one vector per item",
     "pair": "one vector per item, with features for each option",
     "option": "one vector per option",
+    "sides": "one vector for each of two sides, whose pairs are the options",
     "image": "one image per instance",
 }
 

@@ -52,8 +52,11 @@ def check_answer(predictor: Predictor, task: Task, dataset: Dataset, network: nn
     features = torch.from_numpy(dataset.features[:2])
     wanted, meant = (len(features), *dataset.labels.shape[1:]), "the shape of the labels"
     if isinstance(asked, Frame) and (layout := task.layout(dataset)) is not None:
-        rows = () if layout.kind == "image" else features.shape[1:-1]
-        wanted, meant = (len(features), *rows, layout.outputs), "all outputs of each row"
+        rows = (*(() if layout.kind == "image" else features.shape[1:-1]), layout.outputs)
+        if layout.kind == "sides":
+            left = dataset.problem.groups
+            rows = (left, features.shape[1] - left)
+        wanted, meant = (len(features), *rows), "all outputs of each row"
         features, asked = asked.inputs(features), asked.network
     said = f"features of shape {shape_words(features.shape)}"
     with torch.no_grad():

@@ -2,7 +2,8 @@
 
     ŷ = unit · link(level + f((x − mean) / spread))
 
-Mean and spread are those of each feature (each channel of an image) over the train split. ``unit``
+Mean and spread are those of each feature (each channel of an image) over the train split, and 0
+and 1 for indicators. ``unit``
 is the standard deviation of the train labels and ``level`` what makes f = 0 predict their mean,
 by output; behind a sigmoid the unit is 1, so that f is a logit. One learning rate therefore suits
 labels of any unit.
@@ -27,6 +28,8 @@ __all__ = ["AtLeast", "Frame", "framed"]
 def framed(network: nn.Module, layout: Layout, dataset: Dataset, *, raw: bool = False) -> Frame:
     """Put a network into the frame for a dataset; ``raw`` leaves inputs and outputs as they are."""
     place = _place(layout, dataset.problem)
+    if layout.kind == "sides":
+        network = Sides(network, dataset.problem.groups)
     if raw:
         rescale = Rescale(np.zeros(()), 1.0, layout.link)
         return Frame(nn.Identity(), network, rescale, place).double()
@@ -49,6 +52,37 @@ class Frame(nn.Module):
         """Predict in the labels' shape and unit."""
         answer: Tensor = self.place(self.outputs(self.network(self.inputs(features))))
         return answer
+
+
+class Sides(nn.Module):
+    """A network of pairs, (…, 2F) to (…, 1), asked about all pairs of two sides.
+
+    Its first layer is linear in both rows of a pair, so each row passes it once: a hundred papers
+    of 1,433 words, not 2,500 pairs of 2,866.
+    """
+
+    def __init__(self, network: nn.Module, left: int) -> None:
+        super().__init__()
+        self.left, self.whole = left, network
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Answer rows (K, L + R, F) with (K, L, R)."""
+        layers = list(self.whole) if isinstance(self.whole, nn.Sequential) else [self.whole]
+        first = layers[0]
+        left, right = rows[:, : self.left], rows[:, self.left :]
+        if isinstance(first, nn.Linear):
+            ours, theirs = first.weight.chunk(2, dim=1)
+            one = nn.functional.linear(left, ours, first.bias)
+            other = nn.functional.linear(right, theirs)
+            answers = one[:, :, None] + other[:, None]
+            layers = layers[1:]
+        else:
+            shape = (len(rows), left.shape[1], right.shape[1], rows.shape[2])
+            both = (left[:, :, None].expand(shape), right[:, None].expand(shape))
+            answers = torch.cat(both, dim=-1)
+        for layer in layers:
+            answers = layer(answers)
+        return answers.squeeze(-1)
 
 
 class Standardise(nn.Module):
@@ -166,6 +200,8 @@ def _place(layout: Layout, problem: Problem) -> nn.Module:
 
 def _standardiser(layout: Layout, dataset: Dataset) -> tuple[Array, Array]:
     """Return mean and spread of what is standardised alike: a feature, a channel."""
+    if layout.indicators:
+        return np.zeros(()), np.ones(())
     if layout.kind != "image":
         return dataset.standardiser
     train = dataset.part(dataset.features, "train")
@@ -191,7 +227,7 @@ def _mean_by_output(layout: Layout, dataset: Dataset) -> Array:
     problem, labels = dataset.problem, dataset.part(dataset.labels, "train")
     if layout.kind in ("instance", "image"):
         return np.asarray(problem.pack(labels).mean(axis=0))
-    if problem.value_map.matrix is not None or layout.kind == "option":
+    if problem.value_map.matrix is not None or layout.kind in ("option", "sides"):
         return np.asarray(problem.pack(labels).mean())
     first, end = option_window(problem)
     counted = np.broadcast_to(problem.take(dataset.rows("train")).counted, labels.shape)

@@ -25,9 +25,11 @@ def batched_solver(problem: Problem) -> Solver | None:
     from dglbench.solvers.batched_matching import BatchedMatching
     from dglbench.solvers.batched_paths import BatchedPaths
     from dglbench.solvers.batched_top_k import BatchedTopK
+    from dglbench.solvers.batched_ways import BatchedWays
 
     candidates: tuple[type[Solver], ...] = (
         BatchedPaths,
+        BatchedWays,
         BatchedTopK,
         BatchedMatching,
         BatchedKnapsack,
@@ -40,8 +42,8 @@ def batched_solver(problem: Problem) -> Solver | None:
 class Batched(SolverFamily):
     """The task's own solver, else the one that fits the problem's structure.
 
-    There are `BatchedPaths` (acyclic graphs), `BatchedTopK`, `BatchedMatching` and
-    `BatchedKnapsack`.
+    There are `BatchedPaths` (acyclic graphs), `BatchedWays` (graphs with cycles), `BatchedTopK`,
+    `BatchedMatching` and `BatchedKnapsack`.
     """
 
     summary: ClassVar[str] = "exact solvers vectorised over the batch, by the problem's structure"

@@ -10,6 +10,7 @@ from dglbench.plugins import find_task, plugins
 from dglbench.solvers.ortools import OrtoolsSolver
 
 GIVEN = {
+    "cora": {"source": "made"},
     "scheduling": {"n": 4, "load": "drawn", "slots": 12, "machines": 2},
     "top-k": {"n": 9, "k": 3},
     "transport": {"n": 9, "destinations": 3},
@@ -116,3 +117,23 @@ def test_items_in_every_dimension_are_the_optimum_within_its_capacity(shown_of):
     picked = module.items(dataset, shown).query("picked").groupby("dimension")
     assert (picked["weight"].sum() <= dataset.spec.settings.capacity).all()
     assert picked["value"].sum().to_numpy() == pytest.approx(np.full(3, shown.optimum))
+
+
+def test_the_way_drawn_costs_the_optimum_and_moves_to_neighbours(shown_of):
+    dataset, shown, module = shown_of("terrain")
+    tiles = np.array(module.path(dataset, shown))
+    assert (tiles[0], tiles[-1]) == (0, 35)
+    steps = np.abs(np.diff(np.stack(np.divmod(tiles, 6)), axis=1))
+    assert (steps.max(axis=0) == 1).all()
+    assert shown.labels[tiles].sum() == pytest.approx(shown.optimum)
+
+
+def test_matched_papers_are_drawn_with_their_citations(shown_of):
+    dataset, shown, module = shown_of("cora")
+    frame = module.pairs(dataset, shown)
+    matched = frame[frame["matched"]]
+    assert matched["linked"].sum() == pytest.approx(shown.optimum)
+    assert matched["y"].is_unique
+    assert matched["y_end"].is_unique
+    assert frame["linked"].sum() == shown.labels.sum()
+    assert 0.25 * len(matched) <= matched["one_field"].sum() <= 0.75 * len(matched)

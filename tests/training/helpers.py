@@ -28,11 +28,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "shortest-path": {"n": 3},
     "top-k": {"k": 2},
     "transport": {"destinations": 3},
+    "terrain": {"n": 6, "train": 32, "val": 24, "test": 8, "light": 0.1, "noise": 0.05},
+    "cora": {"n": 8, "source": "made", "p": 0.1, "q": 0.1, **FEW},
     "scheduling": {"n": 4, "load": "drawn", "machines": 2, "slots": 8, **FEW},
 }
-RATES = {"knapsack": 0.01}
+RATES = {"knapsack": 0.01, "terrain": 0.02, "cora": 0.01}
 # A line can only rise or fall; a small network has something to learn from every loss.
-PREDICTORS = {"top-k": "mlp:hidden=8"}
+PREDICTORS = {"top-k": "mlp:hidden=8", "terrain": "cnn:channels=4", "cora": "mlp:hidden=32"}
 # What single methods need to learn, or to be done soon, at these sizes.
 METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "lodl": {"samples": 20},
@@ -116,6 +118,7 @@ def also_served():
         *served(),
         # The point at which a first-order method ends need be no vertex; LAVA says so.
         ("scheduling", "lava", "pdlp"),
+        ("cora", "lava", "pdlp"),
         # Without a warm start they stay where they are: their decisions hardly change there.
         *(("top-k", f"pyepo-{name}", s) for name in ("nce", "nid", "pg") for s in SOLVERS),
         # Untrained weights are within half a percent there.
