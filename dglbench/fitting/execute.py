@@ -125,22 +125,24 @@ def _kinds(
         for group in unit
         for spec in group.specs
     }
-    told: set[str] = set()
+    reasons: dict[str, str] = {}
 
     def make_spec(method: str, predictor: str) -> RunSpec:
         fitted = specs.get((method, method))  # by a method without gradients
         return fitted or specs[method, predictor]
 
     def leave_out(method: str, why: str) -> None:
-        if method not in told:
-            told.add(method)
+        if method not in reasons:
             show.tell(f"{method} is left out: {why}")
+        reasons[method] = why
 
     found = [
         kind
         for kind in kinds(task, given.dataset, make_spec, leave_out)
         if kind.spec.method not in journal.too_slow
     ]
+    if not found:
+        raise OptionError(next(iter(reasons.values())))
     return sweep, found
 
 

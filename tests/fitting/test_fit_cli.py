@@ -182,6 +182,7 @@ def test_from_python(tmp_path: Path) -> None:
         (["mine.npz", "--minutes", "1", "--runs", "5"], "give --minutes or --runs"),
         (["mine.npz", "--minutes", "0.0001"], "too short for a single run"),
         (["mine.npz", "--solver", "gurobi"], "there is no solver 'gurobi'"),
+        (["tight.npz", "--solver", "batched"], "has no batched solver; use --solver ortools"),
         (["nothing.npz"], "there is no file or folder nothing.npz"),
     ],
 )
@@ -189,6 +190,7 @@ def test_mistakes_are_one_sentence(
     words: list[str], says: str, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
     save(tmp_path, EASY)
+    save(tmp_path, {**EASY, "A": [[1] * 8, [2] * 8], "b": [3, 6], "equality": False}, "tight.npz")
     outcome = cli("fit", *words)
     assert outcome.code == 2
     assert outcome.err.count("error: ") == 1
