@@ -37,6 +37,7 @@ __all__ = [
     "Shown",
     "Task",
     "TaskSpec",
+    "last_in_order",
     "setting_name",
     "split_sizes_to_rows",
 ]
@@ -304,3 +305,15 @@ def split_sizes_to_rows(
     split = np.empty(len(order), dtype=np.int8)
     split[order] = np.repeat(np.arange(3, dtype=np.int8), sizes)
     return split
+
+
+def last_in_order(
+    sizes: tuple[int, int, int], order: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Keep the last instances of ``order``: which, rising, and their order among themselves.
+
+    With fewer for training, validation and test stay what they were.
+    """
+    last = order[len(order) - sum(sizes) :]
+    kept = np.sort(last)
+    return kept, np.searchsorted(kept, last)

@@ -14,7 +14,7 @@ from dglbench.fitting.files import write_files
 from dglbench.fitting.intake import Given
 from dglbench.fitting.journal import Journal, open_journal
 from dglbench.fitting.kinds import Kind, families, kinds, methods
-from dglbench.fitting.pace import fitting, run_seconds
+from dglbench.fitting.pace import fitting, run_seconds, usual_epochs
 from dglbench.fitting.plan import FitPlan
 from dglbench.fitting.progress import Show, Watch
 from dglbench.fitting.verdict import Verdict
@@ -170,7 +170,7 @@ def _within(
         f"one run takes about: {budget.words}; some {budget.runs:,} fit into "
         f"{rough_seconds(seconds)}."
     )
-    usual = max(kind.spec.protocol.epochs for kind in every)
+    usual = usual_epochs(every)
     if budget.epochs < usual:
         show.tell(
             f"runs have {budget.epochs} epochs instead of {usual}, so that every kind gets one; "

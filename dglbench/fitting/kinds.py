@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dglbench.errors import DglbenchError
 from dglbench.plugins import METHODS, find_method, plugins
 from dglbench.predictors.choice import default_predictor, find_predictor, predictor_text
+from dglbench.report.method_names import ACCURATE, BASELINES
 from dglbench.sweep.request.space import Axis, default_ranges, read_axis
 from dglbench.task import Dataset, Task
 from dglbench.training.compatibility import check_fit
@@ -21,10 +22,6 @@ from dglbench.training.spec import RunSpec
 
 __all__ = ["ACCURATE", "BASELINES", "Kind", "families", "kinds", "methods", "side"]
 
-BASELINES = ("least-squares", "boosted-trees")
-"""Methods that need no gradients."""
-ACCURATE = (*BASELINES, "two-stage")
-"""Methods that train for accuracy."""
 DECISION_FOCUSED = ("rdgl-newton", "rdgl-5", "spo", "qptl-dual")
 
 _STARTS = ("fresh", "warm")
@@ -55,6 +52,12 @@ class Kind:
     def side(self) -> str:
         """What it trains for."""
         return side(self.spec.method)
+
+    @property
+    def own_epochs(self) -> bool:
+        """Whether its epochs are its own: it is fitted at once, or trained for accuracy."""
+        cls = find_method(self.spec.method).cls
+        return cls.fits or cls.for_accuracy
 
     @property
     def varies(self) -> bool:

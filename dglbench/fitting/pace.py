@@ -20,7 +20,7 @@ from dglbench.training.spec import RunSpec
 from dglbench.training.train import train
 from dglbench.words import rough_seconds
 
-__all__ = ["Budget", "fitting", "run_seconds"]
+__all__ = ["Budget", "fitting", "run_seconds", "usual_epochs"]
 
 _SAMPLE = 32
 _JUDGED = 8
@@ -73,11 +73,14 @@ def fitting(
 ) -> Budget:
     """Return how many epochs let the first round fit, and what is too slow even so."""
 
+    # Those that train for accuracy have epochs of their own, whatever the others have.
+    own = {kind.spec.method: kind.spec.protocol.epochs for kind in kinds if kind.own_epochs}
+
     def takes(method: str, epochs: int) -> float:
         set_up, epoch = measured.get(method, (0.0, 0.0))
-        return set_up + epochs * epoch
+        return set_up + own.get(method, epochs) * epoch
 
-    usual = max(kind.spec.protocol.epochs for kind in kinds)
+    usual = usual_epochs(kinds)
     methods = [kind.spec.method for kind in kinds if kind.spec.method in measured]
     round_s = sum(takes(method, usual) for method in methods)
     allowed = FIRST_ROUND * seconds * jobs
@@ -96,6 +99,12 @@ def fitting(
     runs = int(seconds * jobs / max(sum(left) / len(left), 1e-3)) if left else 0
     shown = ", ".join(f"{method} {rough_seconds(took)}" for method, took in each.items())
     return Budget(epochs, slow, runs, min(each.values(), default=0.0), shown)
+
+
+def usual_epochs(kinds: Sequence[Kind]) -> int:
+    """Return the epochs of the kinds that share them; of all, if none do."""
+    shared = [kind.spec.protocol.epochs for kind in kinds if not kind.own_epochs]
+    return max(shared or [kind.spec.protocol.epochs for kind in kinds])
 
 
 def _few(dataset: Dataset) -> Dataset:

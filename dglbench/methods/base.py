@@ -155,6 +155,9 @@ class Method(ABC):
     fits: ClassVar[bool] = False
     """Whether it fits the predictor of its own name at once, without epochs
     (`dglbench.methods.fitted`)."""
+    for_accuracy: ClassVar[bool] = False
+    """Whether it is trained until validation MSE stops improving, as the warm start is, whatever
+    epochs other methods have."""
     claims: ClassVar[Claims] = Claims()
     layers: ClassVar[tuple[str, ...]] = ()
     """The layers it uses, by name; their code is part of a run's identity."""

@@ -22,15 +22,16 @@ class TwoStageOptions:
 
 
 class TwoStage(Method):
-    """Mean squared error: (1/N) Σ_i (ŷ_i − y_i)².
+    """Mean squared error: (1/N) Σ_i (ŷ_i − y_i)², until that of validation stops improving.
 
     Solver calls per step: none.
     """
 
-    summary: ClassVar[str] = "mean squared error; no solver in training"
+    summary: ClassVar[str] = "mean squared error until it stops improving; no solver"
     claims: ClassVar[Claims] = Claims(stationary=True)
     group: ClassVar[str] = "the paper's methods"
     Options: ClassVar[type[Any]] = TwoStageOptions
+    for_accuracy: ClassVar[bool] = True
     warm_starts: ClassVar[bool] = False  # it is what warm starts are made of
 
     def __init__(self, options: TwoStageOptions) -> None:

@@ -6,17 +6,27 @@ import math
 
 from dglbench.plugins import AFTER, WITH
 
-__all__ = ["family", "is_dgl", "method_order", "refresh_period", "variant_period"]
+__all__ = [
+    "ACCURATE",
+    "BASELINES",
+    "family",
+    "is_dgl",
+    "method_order",
+    "refresh_period",
+    "variant_period",
+]
 
-_WHOLE = ("two-stage", "least-squares", "boosted-trees")
-"""Names with a hyphen that are no variants."""
-_ORDER = (*_WHOLE, "spo", "qptl", "dgl", "rdgl")
+BASELINES = ("least-squares", "boosted-trees")
+"""Methods that need no gradients."""
+ACCURATE = (*BASELINES, "two-stage")
+"""Methods that train for accuracy."""
+_ORDER = ("two-stage", *BASELINES, "spo", "qptl", "dgl", "rdgl")
 """Families in the order of legends and tables; others follow by name."""
 
 
 def family(method: str) -> str:
     """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``."""
-    return method if method in _WHOLE else method.partition("-")[0]
+    return method if method in ACCURATE else method.partition("-")[0]
 
 
 def is_dgl(method: str) -> bool:

@@ -214,15 +214,19 @@ class SplitEvaluator:
             return self._choose(self.problem.values(predictions))
 
         choices = choose() if start is None else self.once(start, choose)
+        outcome = self.value(choices, self.mse(predictions))
+        self._check(outcome)
+        return outcome
+
+    def mse(self, predictions: Array) -> float:
+        """Return the mean squared error of what is predicted, in label units."""
         error = predictions - self.labels
         shared = self._counted.ndim < error.ndim
         if shared and self._counted.all():
             error = error.reshape(len(error), -1)
         else:
             error = error[:, self._counted] if shared else error[self._counted]
-        outcome = self.value(choices, float(np.mean(np.square(error))))
-        self._check(outcome)
-        return outcome
+        return float(np.mean(np.square(error)))
 
     def value(self, choices: Choices, mse: float) -> Evaluation:
         """Value decisions by the truth."""

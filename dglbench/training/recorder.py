@@ -179,6 +179,11 @@ class Recorder:
         last = next((r for r in reversed(self._rows["regret"]) if r["split"] == "val"), None)
         return None if last is None else float(last[self.measure])
 
+    def val_mse(self) -> float:
+        """Return the squared error on all validation instances now; nothing is decided for it."""
+        judge = self._evaluator.splits["val"]
+        return judge.mse(judge.predict(self._learner.predictor))
+
     def phase_seconds(self) -> dict[str, float]:
         """Return the training seconds so far, by phase."""
         return {name: sum(r[f"{name}_s"] for r in self._rows["timing"]) for name in PHASES}

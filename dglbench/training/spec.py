@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,13 +21,20 @@ def protocol_of(method: type[Method], asked: Protocol) -> Protocol:
     """Return what a comparison's protocol is to a method.
 
     Nothing but the precision acts on a model that is fitted at once; the one evaluation of it
-    counts.
+    counts. A method that trains for accuracy has as many epochs as the warm start may have and
+    ends by the same rule, so it is the same run whatever epochs the others have; it is evaluated
+    twice within the patience of that rule. A fixed number of epochs (``choose=last``) it shares
+    with them.
     """
     if method.fits:
         return Protocol(
             epochs=1, evaluate_every=1, choose="last", warm_start_epochs=1, dtype=asked.dtype
         )
-    return asked
+    most = asked.warm_start_epochs
+    if not method.for_accuracy or asked.choose == "last" or most is None:
+        return asked
+    every = max(asked.warm_start_patience // 2, 1)
+    return replace(asked, epochs=most, evaluate_every=every, patience=None)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from dglbench.task import Dataset
 from dglbench.training import memory
 from dglbench.training.evaluation import Evaluator
 from dglbench.training.learner import Diverged, Learner
+from dglbench.training.patience import Patience
 from dglbench.training.process_state import training_state, warm_process
 from dglbench.training.recorder import Recorder
 from dglbench.training.spec import RunSpec
@@ -171,8 +172,11 @@ def _run(
         if time.perf_counter() > limit.at:
             raise RunStop(limit.state, f"the time limit of {limit.at - wall:g} s was reached")
 
-    def train_stage(epochs: range, patience: int | None) -> int:
-        """Set up, train every epoch, evaluate as often as the protocol asks; return the last."""
+    def train_stage(epochs: range, patience: int | None, accuracy: Patience | None = None) -> int:
+        """Set up, train every epoch, evaluate as often as the protocol asks; return the last.
+
+        ``accuracy`` ends a method that is trained until validation MSE stops improving.
+        """
         before, waited, epoch = epochs.start - 1, 0, epochs.start - 1
         recorder.log_lap(before, math.nan, learner.set_up())
         recorder.evaluate(before)
@@ -181,13 +185,16 @@ def _run(
             recorder.log_lap(epoch, loss, seconds)
             if problem := learner.method.problems():
                 raise RunStop("failed", problem)
-            if (epoch - before) % (protocol.evaluate_every or 1) and epoch != epochs[-1]:
+            over = epoch == epochs[-1]
+            if accuracy is not None and not accuracy.improves(recorder.val_mse()):
+                over = over or accuracy.ends
+            if (epoch - before) % (protocol.evaluate_every or 1) and not over:
                 continue
             waited = 0 if recorder.evaluate(epoch) else waited + 1
             learner.judged(recorder.val_regret)
             if watch is not None:
                 watch(_progress(learner, recorder, epoch, loss, wall))
-            if patience is not None and waited >= patience:
+            if over or (patience is not None and waited >= patience):
                 break
         return epoch
 
@@ -195,7 +202,12 @@ def _run(
         train_stage(range(-lead_in.epochs, 0), patience=None)
         learner.move_on()
     epochs = 0 if learner.method.fits else protocol.epochs
-    recorder.finish(train_stage(range(1, epochs + 1), protocol.patience))
+    accuracy = (
+        Patience(protocol.warm_start_patience)
+        if learner.method.for_accuracy and protocol.choose == "best"
+        else None
+    )
+    recorder.finish(train_stage(range(1, epochs + 1), protocol.patience, accuracy))
 
 
 def _progress(

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dglbench import atomic, options
 from dglbench.predictors.choice import find_predictor
 from dglbench.runs.code_hash import source_hash
 from dglbench.streams import stream, torch_seed
 from dglbench.task import Dataset, Task, TaskSpec
+from dglbench.training.patience import Patience
 from dglbench.training.predictor import (
     Step,
     fresh_predictor,
@@ -191,24 +190,26 @@ def _train(
     draws = stream(dataset.spec.seed, "warm start", "batches")
     features, labels, counted = data["train"]
     watched = data["val"] if len(data["val"][0]) else data["train"]
-    best, best_epoch, best_state = np.inf, 0, copy.deepcopy(predictor.state_dict())
+    patience = Patience(protocol.warm_start_patience)
+    best_state = copy.deepcopy(predictor.state_dict())
 
     def step(rows: torch.Tensor, predictions: torch.Tensor) -> Step:
         gradient = mse_gradient(predictions.detach(), labels, counted, rows, scale)
         return Step(predictions, gradient)
 
-    for epoch in range(1, (protocol.warm_start_epochs or _EPOCHS) + 1):
+    epoch, most = 0, protocol.warm_start_epochs or _EPOCHS
+    while epoch < most:
+        epoch += 1
         order = torch.from_numpy(draws.permutation(len(features)))
         batches = torch.split(order, protocol.batch_size)
         train_epoch(predictor, optimiser, features, batches, step, _untimed)
         error = _counted_error(predict(predictor, watched[0]), *watched[1:])
-        val = float(error.square().mean())
-        if val < best:
-            best, best_epoch, best_state = val, epoch, copy.deepcopy(predictor.state_dict())
-        elif epoch - best_epoch >= protocol.warm_start_patience:
+        if patience.improves(float(error.square().mean())):
+            best_state = copy.deepcopy(predictor.state_dict())
+        elif patience.ends:
             break
     predictor.load_state_dict(best_state)
-    return predictor, epoch, best
+    return predictor, epoch, patience.lowest
 
 
 def _untimed(phase: str) -> AbstractContextManager[None]:

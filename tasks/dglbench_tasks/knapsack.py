@@ -15,7 +15,7 @@ from typing_extensions import Doc
 from dglbench.errors import OptionError
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
-from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
+from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, last_in_order, split_sizes_to_rows
 
 __all__ = ["Knapsack", "KnapsackSettings"]
 
@@ -61,10 +61,10 @@ class KnapsackSettings:
                 f"source=semo has {SEMO_SLOTS} half-hours per day, so n must be 24 or 48, got "
                 f"{self.n}; use source=synthetic for other sizes."
             )
-        if self.train + self.val + self.test != SEMO_DAYS:
+        if self.train + self.val + self.test > SEMO_DAYS:
             raise ValueError(
-                f"source=semo has {SEMO_DAYS} days, so train + val + test must be {SEMO_DAYS}, "
-                f"got {self.train + self.val + self.test}."
+                f"source=semo has {SEMO_DAYS} days, and train + val + test must be no more, got "
+                f" {self.train + self.val + self.test}."
             )
         if (self.weights, self.noise) != ((3, 5, 7), 25.0):
             raise ValueError(
@@ -155,12 +155,14 @@ class Knapsack(Task):
             "capacity": _capacity(settings, days.weights),
         }
         order = stream(seed, "knapsack", "split").permutation(len(days.features))
+        kept, order = last_in_order(settings.sizes, order)
+        values = days.values[kept]
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
             problem=self.problem(settings, constants),
             constants=constants,
-            features=days.features,
-            labels=np.stack([days.values, np.zeros_like(days.values)], axis=-1),
+            features=days.features[kept],
+            labels=np.stack([values, np.zeros_like(values)], axis=-1),
             split=split_sizes_to_rows(settings.sizes, order),
         )
 

@@ -15,7 +15,7 @@ from dglbench.layout import Kind
 from dglbench.options import LATER
 from dglbench.problem import Array, Problem
 from dglbench.streams import stream
-from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
+from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, last_in_order, split_sizes_to_rows
 from dglbench_tasks.scheduling_loads import ICON_JOBS, SURVEY, Job, Load, drawn_load
 
 __all__ = ["Option", "Scheduling", "SchedulingSettings", "options_of"]
@@ -87,11 +87,11 @@ class SchedulingSettings:
                 "slots cannot be set; use load=drawn to vary them."
             )
         if self.source != "synthetic" and (
-            self.slots != SURVEY_SLOTS or sum(self.sizes) != REAL_DAYS
+            self.slots != SURVEY_SLOTS or sum(self.sizes) > REAL_DAYS
         ):
             raise ValueError(
                 f"source={self.source} has {REAL_DAYS} days of {SURVEY_SLOTS} slots, so train + "
-                f"val + test must be {REAL_DAYS} and slots {SURVEY_SLOTS}, got {sum(self.sizes)} "
+                f"val + test must be no more and slots {SURVEY_SLOTS}, got {sum(self.sizes)} "
                 f"and {self.slots}; use source=synthetic for others."
             )
 
@@ -157,12 +157,13 @@ class Scheduling(Task):
         order = np.arange(len(features))
         if not settings.by_time:
             order = stream(seed, "scheduling", "split").permutation(len(features))
+        kept, order = last_in_order(settings.sizes, order)
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
             problem=self.problem(settings, constants),
             constants=constants,
-            features=features,
-            labels=prices,
+            features=features[kept],
+            labels=prices[kept],
             split=split_sizes_to_rows(settings.sizes, order),
         )
 

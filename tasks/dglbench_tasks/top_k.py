@@ -11,6 +11,7 @@ from annotated_types import Ge
 from typing_extensions import Doc
 
 from dglbench.layout import Kind
+from dglbench.options import LATER
 from dglbench.problem import Problem
 from dglbench.streams import stream
 from dglbench.task import Dataset, LabelAxis, Task, TaskSpec, split_sizes_to_rows
@@ -24,6 +25,9 @@ class TopKSettings:
 
     n: Annotated[int, Ge(2), Doc("items of an instance")] = 50
     k: Annotated[int, Ge(1), Doc("items to pick")] = 1
+    noise: Annotated[
+        float, Ge(0), LATER, Doc("standard deviation of noise added to every score")
+    ] = 0.0
     train: Annotated[int, Ge(1), Doc("training instances")] = 400
     val: Annotated[int, Ge(1), Doc("validation instances")] = 100
     test: Annotated[int, Ge(1), Doc("test instances")] = 400
@@ -56,16 +60,19 @@ class TopK(Task):
     rows: ClassVar[Kind | None] = "item"
 
     def generate(self, settings: TopKSettings, seed: int) -> Dataset:
-        """Draw one feature per item; the score follows without noise."""
+        """Draw one feature per item; the score follows, with noise if asked for."""
         sizes = (settings.train, settings.val, settings.test)
         shape = (sum(sizes), settings.n)
         features = stream(seed, "top-k", "features").uniform(-1.0, 1.0, shape)
+        labels = score(features)
+        if settings.noise:
+            labels += settings.noise * stream(seed, "top-k", "noise").normal(size=shape)
         return Dataset(
             spec=TaskSpec(self.name, settings, seed),
             problem=self.problem(settings, {}),
             constants={},
             features=features[..., None],
-            labels=score(features),
+            labels=labels,
             split=split_sizes_to_rows(sizes, np.arange(sum(sizes))),
         )
 

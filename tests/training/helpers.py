@@ -168,7 +168,7 @@ def make_spec(
         settings=TASKS[task],
         seed=seed,
         options={
-            "lr": RATES.get(task, 0.05),
+            **({} if method in FITTED else {"lr": RATES.get(task, 0.05)}),
             **METHOD_OPTIONS.get(method, {}),
             **OPTIONS.get((task, method), {}),
             **start_option(method, start),
@@ -184,11 +184,13 @@ def make_spec(
 
 def run(spec, **keywords):
     plugin, loaded = find_task(spec.data.task), load_data(spec.data)
-    warm = load_or_train(spec.predictor, plugin, loaded.dataset, spec.protocol, None)
+    warm = None
+    if spec.starts_warm:
+        warm = load_or_train(spec.predictor, plugin, loaded.dataset, spec.protocol, None)
     output = train(
         spec,
         loaded.dataset,
-        warm if spec.starts_warm else None,
+        warm,
         evaluator=loaded.evaluator,
         **keywords,
     )

@@ -8,6 +8,7 @@ Each of them is a `Request`; several together are resolved in order of precedenc
     seeds = [10, 25, 95]
     epochs = 20                       # any field of the training protocol
     set = { train = 100, knapsack = { source = "semo" } }
+    vary = { noise = [0.0, 1.0] }     # a setting for every combination
     option = { lr = 0.1, dgl-1 = { tau = 0.5 } }
     predictor = ["linear", "mlp:hidden=16"]
 
@@ -51,14 +52,14 @@ __all__ = [
 
 DEFAULT_TRIALS = 20
 MOST_REPEATS = 10_000
-Preset = Literal["paper", "grid", "quick", "shortest-path", "scale"]
+Preset = Literal["paper", "grid", "quick", "shortest-path", "scale", "when-it-pays"]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 Search = Literal["none", "full", "random", "optuna"]
 
 _PROTOCOL = {field.name for field in dataclasses.fields(Protocol)}
 _SEEDS = ("seeds", "train_seeds", "tune_seeds")
-_TABLES = ("set", "option", "protocol")
+_TABLES = ("set", "vary", "option", "protocol")
 _SETTING_KEYS = (
     "task",
     "data",
@@ -123,6 +124,9 @@ class Request(Scalars):
     """How the search space is tried; ``"none"`` asks for no search, None does not ask."""
     set: Mapping[str, Any] = field(default_factory=dict)
     """Task settings; under a task's or setting's name those for it alone."""
+    vary: Mapping[str, Any] = field(default_factory=dict)
+    """Task settings with lists of values: a setting for every combination, of tasks that have
+    them; a value that is given in ``set`` later takes the list's place."""
     option: Mapping[str, Any] = field(default_factory=dict)
     """Method options; under a method's name those for it alone."""
     lead_in_option: Mapping[str, Any] = field(default_factory=dict)
@@ -202,6 +206,7 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
         origin=origin,
         search=search,
         set=dict(document.get("set", {})),
+        vary=_lists(document.get("vary", {}), origin),
         option=dict(document.get("option", {})),
         protocol={
             key: value
@@ -210,6 +215,16 @@ def read_request(document: Mapping[str, Any], origin: str) -> Request:
         },
         setting=tuple(settings),
     )
+
+
+def _lists(vary: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    for key, values in vary.items():
+        if not isinstance(values, list) or not values:
+            raise SweepError(
+                f"{origin}: vary.{key} must be a list of values, got {values!r}; write for example "
+                f"vary = {{ {key} = [0, 1] }}."
+            )
+    return dict(vary)
 
 
 def _with_repeats(scalars: Scalars, origin: str) -> Scalars:

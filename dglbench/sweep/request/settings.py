@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -87,7 +88,7 @@ def resolve_settings(
         setting = _from_dataset(requests, dataset, methods, search)
         yield from _by_predictor(setting, requests, len(requests) - 1, {})
         return
-    chosen = list(_entries(requests))
+    chosen = [each for found in _entries(requests) for each in _varied(requests, *found)]
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
     flags = requests[-1]
@@ -158,6 +159,33 @@ def _entries(requests: Sequence[Request]) -> Iterator[tuple[int, Mapping[str, An
             ]
             yield from known or [(index, {"task": name})]
         return
+
+
+def _varied(
+    requests: Sequence[Request], index: int, entry: Mapping[str, Any]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield an entry once for every combination of what is varied and its task has.
+
+    A task's own file may name the values that suit it. What is set by the same request or a later
+    one, or by the entry, does not vary.
+    """
+    at = next((at for at in reversed(range(len(requests))) if requests[at].vary), None)
+    if at is None or "data" in entry:
+        yield index, entry
+        return
+    task, _ = find_setting(entry["task"])
+    owners = (task.name, entry["task"])
+    given = {**_collect("set", requests[at:], -1, {}, owners), **entry.get("set", {})}
+    known = {info.name for info in options.describe(task.Settings)}
+    own = task.paper().get("vary", {})
+    axes = {
+        key: own.get(key, values)
+        for key, values in requests[at].vary.items()
+        if key in known and key not in given
+    }
+    for values in itertools.product(*axes.values()):
+        varied = {**entry.get("set", {}), **dict(zip(axes, values, strict=True))}
+        yield index, {**entry, "set": varied}
 
 
 def _names(entry: Mapping[str, Any]) -> tuple[str, str]:
