@@ -11,7 +11,10 @@ from dglbench.cli import console
 
 __all__ = ["EXAMPLES", "run"]
 
-EXAMPLES = ("dglbench unpack mine.dglpack --out results",)
+EXAMPLES = (
+    "dglbench unpack mine.dglpack --out results",
+    "dglbench unpack ref.dglpack mine.dglpack --out both",
+)
 
 
 def run(

@@ -19,9 +19,14 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # equal runs make equal packs
 
 def is_pack(path: Path) -> bool:
     """Say whether a path is a pack, whole or not."""
-    if path.is_dir():
-        return (path / MANIFEST).is_file() and (path.suffix == SUFFIX or (path / RUNS).is_file())
-    return path.is_file() and (path.suffix == SUFFIX or zipfile.is_zipfile(path))
+    try:
+        if path.is_dir():
+            names = (MANIFEST,) if path.suffix == SUFFIX else (MANIFEST, RUNS)
+            return all((path / name).is_file() for name in names)
+        file = path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+    return file and (path.suffix == SUFFIX or zipfile.is_zipfile(path))
 
 
 def packs_in(folder: Path) -> Iterator[Path]:
