@@ -13,6 +13,7 @@ TABLE_NAMES = (
     "summary", "leaderboard", "rivals", "ranks", "equivalence", "profile", "anytime", "seeds",
     "pairwise",
     "power", "best-known", "selected", "budget", "total", "resources", "runs",
+    "published",
 )  # fmt: skip
 """`dglbench.report.tables` has a file for each, with underscores for hyphens."""
 CHANGES = "changes"

@@ -24,7 +24,7 @@ TABLES: dict[str, Callable[..., Sheet]] = {
     for module in [name.replace("-", "_")]
 }
 
-_WITHOUT_REGRET = frozenset({"budget", "resources", "selected"})
+_WITHOUT_REGRET = frozenset({"budget", "resources", "selected", "published"})
 _AGAINST_A_BASELINE = frozenset({"summary", "ranks", "equivalence"})
 
 

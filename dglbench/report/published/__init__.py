@@ -1,0 +1,1 @@
+"""Figures that others published, beside which `--table published` puts those of a folder's runs."""
