@@ -45,6 +45,9 @@ OPTIONS: dict[tuple[str, str], dict[str, Any]] = {
     # Prices five epochs old teach the network the level of all scores and not their order,
     # which alone decides: its decisions stay what they were. Squared errors show it the order.
     ("top-k", "rdgl-5"): {"alpha": 0.5},
+    ("terrain", "rdgl-auto"): {"alpha": 0.5},
+    # Ways have many bases, of which only some are visited: a wider margin leaves a signal.
+    ("terrain", "lava"): {"margin": 1.0, "lr": 0.01},
     # The untrained weights decide well there by luck: at these rates ten epochs get past them.
     ("matching", "dgl-1"): {"lr": 0.1},
     ("matching", "pyepo-imle"): {"lr": 0.1},
