@@ -170,6 +170,11 @@ class Result:
         return min(cell.repeats for cell in self.cells)
 
     @property
+    def draws(self) -> bool:
+        """Whether another training seed would make another run."""
+        return not self.first.identity.has_own_predictor
+
+    @property
     def most(self) -> int:
         """The largest r of which best of r may be shown: half the repeats, at least one."""
         return max(1, self.repeats // 2)

@@ -76,7 +76,8 @@ class Report:
         """The r of *best of r*: as asked, else half the repeats that most cells have."""
         if self.asked_best_of is not None:
             return self.asked_best_of
-        repeats = Counter(cell.repeats for cell in self.chosen.values())
+        drawn = (cell for cell in self.chosen.values() if not cell.first.identity.has_own_predictor)
+        repeats = Counter(cell.repeats for cell in drawn)
         return max(1, max(repeats, key=lambda count: (repeats[count], count), default=1) // 2)
 
     @property

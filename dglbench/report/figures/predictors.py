@@ -11,7 +11,7 @@ from dglbench.errors import ReportError
 from dglbench.report.cells import Result
 from dglbench.report.loading import Report
 from dglbench.report.statistics.comparisons import by_setting
-from dglbench.report.statistics.rivals import capacity
+from dglbench.report.statistics.rivals import capacity, short
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import Figure, lines, look, method_scales, percent, to_table, wrap
 
@@ -63,6 +63,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     frame = data(report)
     panels = list(dict.fromkeys(frame["panel"].to_list()))
     order = sorted(set(frame["predictor"].drop_nulls().to_list()), key=capacity)
+    named = {name: short(name).replace(" ", "\n") for name in order}
     methods = sorted(set(frame["method"].to_list()))
     trained, own = (
         frame.filter(pl.col("predictor").is_not_null()),
@@ -91,10 +92,11 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.geom_point(p9.aes(shape="method"), position=beside, size=1.4, stroke=0.2)
         + p9.facet_wrap("panel", ncol=columns, scales="free_y",
                         labeller=wrap(int(12 * width / columns)))
+        + p9.scale_x_discrete(labels=[named[name] for name in order])
         + p9.scale_y_continuous(labels=percent, limits=(0, None))
         + method_scales(methods, legend=True)
         + p9.labs(x="predictor, from the simplest on", y="test regret", caption="\n".join(written))
-        + look(width, 1.7 * deep + 0.75 + 0.11 * len(written))
+        + look(width, 1.7 * deep + 0.85 + 0.11 * len(written))
     )  # fmt: skip
 
 

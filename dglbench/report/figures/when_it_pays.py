@@ -10,7 +10,7 @@ import polars as pl
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report, Unit
 from dglbench.report.statistics.paired import Pairs
-from dglbench.report.statistics.rivals import ANY, capacity, rivalries
+from dglbench.report.statistics.rivals import ANY, capacity, rivalries, short
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.theme import INK, Figure, lines, look, to_table, wrap
 from dglbench.report.style.titles import without_seed
@@ -28,7 +28,7 @@ def data(report: Report) -> pl.DataFrame:
     rows = [
         {
             "setting": rivalry.comparison.label,
-            "panel": _panel(rivalry.comparison.units[0]),
+            "panel": _panel(rivalry.comparison.units[0], report),
             "task": _base(rivalry.comparison.units[0]),
             "noise": float(rivalry.comparison.units[0].settings.get("noise", 0.0)),
             "train": int(rivalry.comparison.units[0].settings["train"]),
@@ -58,7 +58,9 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     frame = data(report).with_columns(
         words=pl.struct("gain", "clear").map_elements(_words, return_dtype=pl.String),
         sizes=pl.col("train").map_elements(lambda size: f"{size:,}", return_dtype=pl.String),
-        rows=pl.col("predictor").replace({ANY: "any, and trees"}),
+        rows=pl.col("predictor").map_elements(
+            lambda name: "any, and trees" if name == ANY else short(name), return_dtype=pl.String
+        ),
     )
     panels = list(dict.fromkeys(frame["panel"].to_list()))
     sizes = [f"{size:,}" for size in sorted(set(frame["train"].to_list()))]
@@ -66,12 +68,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     most = max(float(frame["gain"].abs().max() or 0.0), 0.1)  # type: ignore[arg-type]
     columns = layout.columns(len(panels), _PANEL_IN)
     width = layout.inches(columns, _PANEL_IN / 2)
+    narrower = width - 0.6  # the caption begins under the panels
     note = lines(
         [
             "points of test regret that the best method trained for decisions saves against the "
-            "best trained for accuracy, both chosen by validation; ●: the 95 % interval excludes 0"
+            "best trained for accuracy, both chosen by validation; •: the 95 % interval excludes 0"
         ],
-        width,
+        narrower,
     )
     deep = -(-len(panels) // columns)
     return (
@@ -79,7 +82,8 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
                   p9.aes("sizes", "rows", fill="gain"))
         + p9.geom_tile(color="white", size=0.8)
         + p9.geom_text(p9.aes(label="words"), size=6.2, color=INK)
-        + p9.facet_wrap("panel", ncol=columns, labeller=wrap(int(13 * width / columns)))
+        + p9.facet_wrap("panel", ncol=columns, scales="free_x",
+                        labeller=wrap(int(13 * width / columns)))
         + p9.scale_fill_gradient2(low="#C0632B", mid="#F4F4F2", high="#2C7FB8", midpoint=0,
                                   limits=(-most, most), guide=None)
         + p9.labs(x="training instances", y="predictor", caption="\n".join(note))
@@ -90,7 +94,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
 
 def _words(row: dict[str, Any]) -> str:
     written = f"{row['gain']:+.1f}".replace("-", "−")
-    return f"{written} ●" if row["clear"] else written
+    return f"{written} •" if row["clear"] else written
 
 
 def _base(unit: Unit) -> str:
@@ -100,9 +104,11 @@ def _base(unit: Unit) -> str:
     return ", ".join(kept)
 
 
-def _panel(unit: Unit) -> str:
-    noise = unit.settings.get("noise")
-    return _base(unit) if noise is None else f"{_base(unit)}, noise {noise:g}"
+def _panel(unit: Unit, report: Report) -> str:
+    """Name the noise where there are several levels of it."""
+    alike = [other for other in report.units if _base(other) == _base(unit)]
+    levels = {other.settings.get("noise") for other in alike}
+    return f"{_base(unit)}, noise {unit.settings['noise']:g}" if len(levels) > 1 else _base(unit)
 
 
 FIGURE = Figure(

@@ -64,16 +64,23 @@ class Comparison:
 
     @property
     def repeats(self) -> int:
-        """The least number of repeats that a method has on a data seed."""
-        return min((result.repeats for result in self.results), default=0)
+        """The least number of repeats that a method has on a data seed.
+
+        What draws nothing has one run and no use for more: it does not count.
+        """
+        return min((result.repeats for result in self._drawn), default=0)
 
     @property
     def over(self) -> str:
         """Say what is averaged: ``3 data seeds × 8 repeats``."""
-        counts = sorted({cell.repeats for result in self.results for cell in result.cells})
+        counts = sorted({cell.repeats for result in self._drawn for cell in result.cells})
         repeats = " to ".join(dict.fromkeys(f"{count}" for count in (counts[0], counts[-1])))
         word = "repeat" if repeats == "1" else "repeats"
         return f"{plural(len(self.units), 'data seed')} × {repeats} {word}"
+
+    @property
+    def _drawn(self) -> list[Result]:
+        return [each for each in self.results if each.draws] or list(self.results)
 
     def result(self, method: str) -> Result | None:
         """Return a method's result, None if it has none on some data seed."""

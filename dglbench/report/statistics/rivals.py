@@ -16,7 +16,7 @@ from dglbench.report.method_names import ACCURATE
 from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.paired import Difference, Pairs
 
-__all__ = ["ANY", "Rivalry", "capacity", "of_predictor", "rivalries", "verdict"]
+__all__ = ["ANY", "Rivalry", "capacity", "of_predictor", "rivalries", "short", "verdict"]
 
 ANY = "any"
 """Where the rivals may have different predictors."""
@@ -81,6 +81,11 @@ def capacity(predictor: str) -> tuple[int, int, str]:
     units = int(chosen.get("hidden", "64")) * int(chosen.get("layers", "1"))
     rank = {"linear": 0, "task": 0, "mlp": 1}.get(name, 2)
     return rank, units if name == "mlp" else 0, predictor
+
+
+def short(predictor: str) -> str:
+    """Return a predictor's name for an axis: ``mlp 16`` for ``mlp:hidden=16``."""
+    return predictor.replace(":hidden=", " ").replace(":", " ")
 
 
 def _for_accuracy(result: Result) -> bool:

@@ -8,17 +8,19 @@ table, figure and sentence takes it from here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dglbench.plugins import WITH
 from dglbench.report.cells import Result
 from dglbench.report.loading import Comparability, Report
 from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.statistics.time_to_regret import NEAR, Reach, Speedup, best_result
 from dglbench.report.style.palette import method_order
+from dglbench.runs.record import WarmStartSummary
 
-__all__ = ["BASELINES", "Board", "Standing", "standings"]
+__all__ = ["BASELINES", "Board", "Standing", "Start", "standings"]
 
 BASELINES = ("qptl", "spo")
 """What speed-ups are measured against, where they were run."""
@@ -50,6 +52,18 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Start:
+    """The warm start of one predictor."""
+
+    predictor: str
+    regret: float
+    """Mean test regret over data seeds."""
+    seconds: float
+    """Mean seconds of training one."""
+    label: str = "warm start"
+
+
+@dataclass(frozen=True)
 class Board:
     """The standings of one setting, lowest test regret first."""
 
@@ -77,6 +91,24 @@ class Board:
         """The mean test regret of the warm start, where a method began from one."""
         levels = (standing.result.warm_start_regret for standing in self.standings)
         return next((level for level in levels if level is not None), None)
+
+    @property
+    def starts(self) -> list[Start]:
+        """The warm starts that methods began from, one for each predictor."""
+        found: dict[str, Start] = {}
+        for standing in self.standings:
+            result = standing.result
+            regret, summaries = result.warm_start_regret, _warm_starts(result)
+            if regret is None or not summaries:
+                continue
+            predictor = result.first.predictor
+            spent = sum(each.seconds for each in summaries) / len(summaries)
+            found.setdefault(predictor, Start(predictor, regret, spent))
+        several = len(found) > 1
+        return [
+            replace(start, label=f"{start.label}{WITH}{start.predictor}") if several else start
+            for start in found.values()
+        ]
 
     @property
     def unimproved(self) -> bool:
@@ -117,6 +149,11 @@ def _of_setting(results: Sequence[Result], reach: Reach, pairs: Pairs) -> tuple[
             )
         )
     return tuple(sorted(found, key=_place))
+
+
+def _warm_starts(result: Result) -> list[WarmStartSummary]:
+    summaries = (run.record.summary for run in result.runs)
+    return [each.warm_start for each in summaries if each and each.warm_start]
 
 
 def _place(standing: Standing) -> tuple[bool, float, tuple[float, float, str]]:

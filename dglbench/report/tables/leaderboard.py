@@ -239,7 +239,11 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
             "kept; its expected test regret, computed exactly from the repeats, at "
             f"{r} times the cost. A method with fewer than {2 * r} repeats shows none."
         )
-    elif any(each.result.repeats == 1 for board in boards for each in board.standings):
+    elif any(
+        each.result.repeats == 1 and each.result.draws
+        for board in boards
+        for each in board.standings
+    ):
         notes.append(
             "Some methods have one run on each data seed: another start may end elsewhere. "
             "`--repeats 8` says how far."
@@ -260,6 +264,11 @@ def _notes(report: Report, board: Board) -> list[str]:
     notes = [f"{where}: {_over(board)}."]
     if board.unimproved and board.start is not None:
         notes.append(f"{where}: no method ended below the warm start, {percent(board.start)}.")
+    notes += [
+        f"{where}: {start.label} {percent(start.regret)}, trained for accuracy in "
+        f"{seconds(start.seconds)} of its own; methods began from it."
+        for start in board.starts
+    ]
     if comparison.left_out:
         notes.append(f"{comparison.left_out}.")
     if verdict.unlike_libraries:
