@@ -17,7 +17,7 @@ import polars as pl
 
 from dglbench.errors import NewerFormatError, ReportError, RunError
 from dglbench.packs.run_source import RunSource, RunTables
-from dglbench.runs.record import RunRecord, Selected
+from dglbench.runs.record import FIGURES, RunRecord, Selected
 from dglbench.runs.tables import empty_table
 
 __all__ = ["RunSet"]
@@ -132,11 +132,12 @@ def _same_result(one: Selected | None, two: Selected | None) -> bool:
     return one.epoch == two.epoch and all(
         _close(getattr(a, name), getattr(b, name))
         for a, b in pairs
-        for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse")
+        for name in FIGURES
     )
 
 
-def _close(one: float, two: float) -> bool:
+def _close(one: float | None, two: float | None) -> bool:
+    one, two = (math.nan if figure is None else figure for figure in (one, two))
     both_missing = math.isnan(one) and math.isnan(two)
     return both_missing or math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "FIGURES",
     "FINAL_STATES",
     "FORMAT_VERSION",
     "Environment",
@@ -123,7 +124,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Regrets:
-    """The four figures of one split at the selected epoch."""
+    """The figures of one split at the selected epoch."""
 
     relative_regret: float
     pooled_regret: float
@@ -132,6 +133,10 @@ class Regrets:
     relative_regret_ci: tuple[float, float] | None = None
     """95 % bootstrap interval over instances; for test."""
     pooled_regret_ci: tuple[float, float] | None = None
+
+
+FIGURES = tuple(each.name for each in fields(Regrets) if not each.name.endswith("_ci"))
+"""The figures of `Regrets` that logs have columns for; a later one is None in older records."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dglbench.clock import PHASES
-from dglbench.runs.record import Regrets, RunRecord
+from dglbench.runs.record import FIGURES, Regrets, RunRecord
 from dglbench.runs.selection import improves, measure
 from dglbench.verify.verdict import Subject, Verdict, judged
 
@@ -151,8 +151,12 @@ def _close(one: float | None, two: float | None) -> bool:
 
 
 def _same(row: dict[str, Any], said: Regrets) -> bool:
-    for name in ("relative_regret", "pooled_regret", "absolute_regret", "mse"):
-        logged, kept = row[name], getattr(said, name)
-        if not (logged == kept or (math.isnan(logged) and math.isnan(kept))):
+    for name in FIGURES:
+        logged, kept = row.get(name), getattr(said, name)
+        if logged != kept and not (_missing(logged) and _missing(kept)):
             return False
     return True
+
+
+def _missing(figure: float | None) -> bool:
+    return figure is None or math.isnan(figure)
