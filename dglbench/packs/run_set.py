@@ -130,9 +130,7 @@ def _same_result(one: Selected | None, two: Selected | None) -> bool:
         return one is two
     pairs = [(one.test, two.test), *([(one.val, two.val)] if one.val and two.val else [])]
     return one.epoch == two.epoch and all(
-        _close(getattr(a, name), getattr(b, name))
-        for a, b in pairs
-        for name in FIGURES
+        _close(getattr(a, name), getattr(b, name)) for a, b in pairs for name in FIGURES
     )
 
 

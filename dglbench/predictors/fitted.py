@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dglbench.layout import Layout, Table, option_window
-from dglbench.predictors.base import Predictor
+from dglbench.layout import Kind, Layout, Table, option_window
+from dglbench.predictors.base import VECTORS, Predictor
 from dglbench.problem import Problem
 from dglbench.task import Dataset, Task
 
@@ -29,6 +29,8 @@ class Fitted(Predictor):
     """
 
     fitted: ClassVar[bool] = True
+    kinds: ClassVar[tuple[Kind, ...]] = tuple(kind for kind in VECTORS if kind != "sides")
+    """The two sides of a pair are never put side by side, as a table of rows would have them."""
 
     def build(self, task: Task, dataset: Dataset) -> nn.Module:
         """Build the empty model in its frame."""

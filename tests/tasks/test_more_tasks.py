@@ -153,8 +153,6 @@ def test_no_schedule_beats_the_relaxation():
     [
         ({"n": 12}, "the survey has loads of 10, 15, 20 jobs, got n = 12; use load=drawn"),
         ({"n": 10, "machines": 2}, "so machines and slots cannot be set; use load=drawn"),
-        ({"source": "semo"}, "source=semo has 789 days of 48 slots"),
-        ({"source": "icon"}, "source=icon has 789 days of 48 slots"),
         ({"load_number": 2}, "load_number and day belong to load=icon"),
         ({"n": 12, "load": "icon"}, "load 1 of load=icon has 10 jobs, got n = 12"),
     ],

@@ -10,10 +10,11 @@ from dglbench.clock import PHASES
 from dglbench.methods import Method
 from dglbench.plugins import find_method, find_task
 from dglbench.runs import schemas
+from dglbench.runs.selection import measure
 from dglbench.training.evaluation import load_data
 from dglbench.training.warm_start import fresh_predictor
 
-from .helpers import METHODS, PYEPO_METHODS, TASKS, also_served, make_spec, run, served
+from .helpers import METHODS, PYEPO_METHODS, TASKS, also_served, make_spec, refusal, run, served
 
 EPOCHS = 10
 
@@ -188,7 +189,7 @@ def test_regret_is_never_negative_and_decisions_tell_the_same(ran):
 
 
 def test_the_selected_epoch_has_the_lowest_validation_regret(ran):
-    curve = {row["epoch"]: row["relative_regret"] for row in rows(ran, "regret", split="val")}
+    curve = {row["epoch"]: row[measure(ran.record)] for row in rows(ran, "regret", split="val")}
     assert curve[ran.record.selected.epoch] == min(curve.values())
 
 
@@ -203,8 +204,9 @@ def test_weights_load_safely_and_are_those_of_the_selected_epoch(ran):
     )
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "task"), [(m, t) for m in METHODS for t in TASKS if not refusal(t, m, "ortools")]
+)
 def test_the_same_spec_gives_the_same_regrets_to_the_last_bit(task, method):
     first, second = (run(make_spec(task, method, epochs=2)) for _ in range(2))
     for name in ("regret", "decisions", "duals", "bound", "theorem2"):

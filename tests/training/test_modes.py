@@ -92,7 +92,7 @@ def test_warm_starts_with_dropout_are_the_same(noisy):
 
 
 def test_buffers_are_saved_with_the_weights(noisy):
-    spec = make_spec("matching", "two-stage", epochs=3)
+    spec = make_spec("matching", "dgl-1", epochs=3, warm_start_epochs=2)
     ran = run(spec)
     state = torch.load(io.BytesIO(ran.weights), weights_only=True)
     assert state["norm.num_batches_tracked"] > 0

@@ -12,6 +12,7 @@ from dglbench.data.imported import Own
 from dglbench.data.importing import import_arrays
 from dglbench.errors import DatasetError, RunError
 from dglbench.plugins import find_task
+from dglbench.runs.selection import best_record, validation_regret
 from dglbench.runs.store import read_record, run_folders
 from dglbench.streams import stream
 from dglbench.training.apply import load_predictor
@@ -260,7 +261,9 @@ def test_the_best_run_of_a_sweep_is_applied(cli, own_file, tmp_path):
     words = ("sweep", "--data", own_file(per="group"), "--methods", "two-stage,dgl-none")
     assert cli(*words, "--epochs", "2", "--out", "mine").code == 0
     records = [read_record(folder) for folder in run_folders(tmp_path / "mine")]
-    best = min(records, key=lambda record: record.selected.val.relative_regret)
+    best = best_record(records)
+    assert best is not None
+    assert min(validation_regret(record) for record in records) == validation_regret(best)
     np.savez(tmp_path / "new.npz", features=stream(5, "new").normal(size=(3, 4, 7)))
     applied = cli("apply", "mine", "--data", "new.npz", "--out", "plan.csv")
     assert applied.code == 0, applied.err

@@ -23,7 +23,7 @@ from training.helpers import find_task, make_spec, run
 def test_the_papers_sizes_are_judged_every_epoch():
     assert evaluation_period(Problem.assignment(10, [4] * 3), 400, 400, 200, 40) == 1
     assert evaluation_period(Problem.assignment(50, [17] * 3), 400, 400, 200, 40) == 1
-    assert make_spec("matching", "two-stage").protocol.evaluate_every == 1
+    assert make_spec("matching", "spo").protocol.evaluate_every == 1
 
 
 @given(st.integers(1, 300), st.integers(1, 8), st.integers(1, 500), st.integers(1, 60))
@@ -129,7 +129,7 @@ def test_processes_share_a_folder_and_notice_a_flipped_byte(tmp_path):
     first, second = solve_side_by_side(tmp_path, 2)
     assert first == second
     kept = sorted((tmp_path / FOLDER).iterdir())
-    assert [path.name.partition("-")[2] for path in kept] == ["optimal-test", "optimal-val"]
+    assert [path.name.partition("-")[2] for path in kept] == ["optima-test", "optima-val"]
     whole = [path.read_bytes() for path in kept]
     for content in whole:
         seal, _, body = content.partition(b"\n")

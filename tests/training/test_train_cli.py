@@ -92,7 +92,7 @@ def test_repeats_and_a_training_seed_are_refused_together(tmp_path):
 
 
 def test_ctrl_c_ends_all_repeats(tmp_path):
-    command = [*COMMAND, "train", *SMALL, "--method", "two-stage", "--epochs", "100000",
+    command = [*COMMAND, "train", *SMALL, "--method", "spo", "--epochs", "100000",
                "--evaluate-every", "10", "--repeats", "3"]  # fmt: skip
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while "epoch" not in process.stderr.readline():
