@@ -55,7 +55,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Dataset file.  [default: a telling name in data/]"),
+        typer.Option(metavar="FILE", help="Dataset file.  [default: data/, named after the data]"),
     ] = None,
     plot: Annotated[
         Path | None,

@@ -76,7 +76,8 @@ def run(
         typer.Option(
             help="paper: its selected hyperparameters; grid: its whole search space; "
             "quick: eight methods, small, in a minute or two; shortest-path: two-stage and SPO+ by "
-            "degree; scale: matching from 10 to 10,000.  [default: paper]"
+            "degree; scale: matching from 10 to 10,000; when-it-pays: noise, instances and "
+            "predictors; published: PyEPO's published runs.  [default: paper]"
         ),
     ] = None,
     config: Annotated[

@@ -68,7 +68,8 @@ REGRET = _schema(
         "optimum_gap",
         pa.float64(),
         "where f* is a bound, how far the best decisions found are from it, as a share of the sum "
-        "of |f*|: so much of the pooled regret may be nobody's; 0 if every f* is an optimum",
+        "of |f*|: at most this much of the pooled regret is due to the bound; 0 if every f* is an "
+        "optimum",
     ),
 )
 
