@@ -84,6 +84,8 @@ def run(
     else:
         failed = [verdict.check for verdict in verdicts if not verdict.passed]
         end = "every check passed" if passed else f"failed: {', '.join(failed)}"
+        if passed and not rerun:
+            end += "; no run was trained again (--rerun K), so who made the decisions is not shown"
         console.out.print(f"{pack}: {end}", highlight=False, markup=False)
     return 0 if passed else 1
 

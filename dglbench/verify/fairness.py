@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dglbench.runs.provenance import busy, extras, libraries
 from dglbench.runs.record import RunRecord, digest
 from dglbench.verify.plan import Cell, changed_plans, planned, searches
-from dglbench.verify.tuning import check_searches
+from dglbench.verify.tuning import check_searches, choices_elsewhere
 from dglbench.verify.verdict import Subject, Verdict, judged
 
 __all__ = ["check_fairness"]
@@ -28,6 +28,8 @@ def check_fairness(subject: Subject) -> Verdict:
     problems += [*_alone(timed), *_machines(timed)]
     loaded = [r for r in timed.values() if _disturbed(r)]
     notes = []
+    if elsewhere := choices_elsewhere(groups):
+        notes.append(elsewhere)
     if loaded:
         notes.append(
             f"{len(loaded)} runs were timed while the machine had more to do; their seconds may be "

@@ -12,7 +12,7 @@ from dglbench.runs.selection import validation_regret
 from dglbench.verify.plan import Search
 from dglbench.verify.verdict import Subject
 
-__all__ = ["check_searches"]
+__all__ = ["check_searches", "choices_elsewhere"]
 
 _FEWER = 0.75
 """A search may come back to a configuration: three quarters of the others' count as equal."""
@@ -31,6 +31,41 @@ def check_searches(subject: Subject, searches: Sequence[Search]) -> Iterator[str
         elif search.kind != "none":
             yield from _on_one_seed(subject, search, subject.records[name])
     yield from _unequal(searches)
+    for search in searches:
+        for tuning in _tuned_by(search, searches):
+            if search.group.get("options") != tuning.group.get("options"):
+                yield (
+                    f"{search.run_id} has other options than {tuning.sweep} chose for "
+                    f"{search.group.get('method')}"
+                )
+
+
+def choices_elsewhere(searches: Sequence[Search]) -> str | None:
+    """Say which searches are not in the pack, though options were chosen by them; None if all are.
+
+    Whether a run has the options that such a search chose cannot be checked.
+    """
+    absent = {
+        str(search.elsewhere.get("sweep"))
+        for search in searches
+        if search.elsewhere and not any(_tuned_by(search, searches))
+    }
+    if not absent:
+        return None
+    return (
+        f"options were chosen by searches that are not in the pack ({', '.join(sorted(absent))}): "
+        "whether these runs have what was chosen is not checked; pack both together"
+    )
+
+
+def _tuned_by(search: Search, searches: Sequence[Search]) -> Iterator[Search]:
+    """Yield the searches of the pack that a group of timed runs names as its tuning."""
+    for other in searches:
+        if other.sweep == f"sweep-{search.elsewhere.get('sweep')}.json" and all(
+            other.group.get(key) == search.group.get(key)
+            for key in ("setting", "settings", "method", "predictor")
+        ):
+            yield other
 
 
 def _over_seeds(subject: Subject, search: Search) -> Iterator[str]:

@@ -15,6 +15,9 @@ from tampering import Opened
 from dglbench.packs.finding import find_runs
 from dglbench.packs.writing import pack
 from dglbench.verify.checks import verify
+from dglbench.verify.plan import Search
+from dglbench.verify.tuning import check_searches, choices_elsewhere
+from dglbench.verify.verdict import Subject
 
 SWEEP = (
     "sweep --tasks matching-6,knapsack-6 --methods spo,dgl-1 --repeats 2 --seeds 1 --solver batched"
@@ -289,3 +292,16 @@ def test_the_command_gives_plain_verdicts_and_an_exit_code(packed, tmp_path, pro
     assert damaged.code == 1
     assert "is damaged: its curves.parquet is not what was packed" in damaged.out
     assert "is no pack" in process("verify", str(tmp_path)).err
+
+
+def test_timed_options_are_held_to_the_search_that_they_name():
+    data = {"setting": "matching-6", "settings": {"n": 6}, "method": "spo", "predictor": "linear"}
+    tuning = Search("sweep-abc.json", "random", {**data, "options": {"lr": 0.3}}, {})
+    timed = Search("sweep-def.json", "none", {**data, "options": {"lr": 0.3}}, {"sweep": "abc"})
+    other = dataclasses.replace(timed, group={**data, "options": {"lr": 0.1}})
+    subject = Subject(None, {})
+    assert not list(check_searches(subject, [tuning, timed]))
+    assert choices_elsewhere([tuning, timed]) is None
+    (problem,) = check_searches(subject, [tuning, other])
+    assert "has other options than sweep-abc.json chose for spo" in problem
+    assert "(abc)" in choices_elsewhere([timed])
