@@ -2,9 +2,10 @@
 
     python benchmarks/defaults.py FOLDER
 
-Runs `defaults.toml` into FOLDER (the same command resumes) and prints, per method, every
-configuration with its validation regret on each setting, in %, and first by how much it is above
-the method's best there, on average over the settings. Test results are not looked at.
+Runs `defaults.toml` into FOLDER (the same command resumes; more arguments go to the sweep) and
+prints, per method, every configuration with its validation regret on each setting, in %, the mean
+over data seeds and repeats, and first by how much it is above the method's best there, on average
+over the settings. Test results are not looked at.
 """
 
 from __future__ import annotations
@@ -18,24 +19,40 @@ from statistics import fmean
 from dglbench.runs.selection import validation_regret
 from dglbench.runs.store import read_record, run_folders
 
-SEARCHED = ("lr", "start")
+SEARCHED = ("lr", "tau", "mu", "start")
 
 
 def main() -> int:
     """Search, then compare."""
     out = Path(sys.argv[1])
     config = Path(__file__).with_suffix(".toml")
-    command = [sys.executable, "-m", "dglbench", "sweep", "--config", config, "--out", out]
+    command = [
+        sys.executable,
+        "-m",
+        "dglbench",
+        "sweep",
+        "--config",
+        config,
+        "--out",
+        out,
+        *sys.argv[2:],
+    ]
     if subprocess.run(command, check=False).returncode:
         return 1
-    regrets: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    runs: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     for folder in run_folders(out):
         record = read_record(folder)
         identity = record.identity
         tried = {key: identity.options[key] for key in SEARCHED if key in identity.options}
         words = ", ".join(f"{key} {value}" for key, value in tried.items())
-        regrets[identity.method][words][identity.setting] = validation_regret(record)
-    for method, configurations in sorted(regrets.items()):
+        runs[identity.method][words][identity.setting].append(validation_regret(record))
+    for method, repeated in sorted(runs.items()):
+        configurations = {
+            words: {name: fmean(regrets) for name, regrets in found.items()}
+            for words, found in repeated.items()
+        }
         settings = sorted({name for found in configurations.values() for name in found})
         best = {name: min(found[name] for found in configurations.values()) for name in settings}
         print(f"{method}: {', '.join(settings)}")
@@ -46,7 +63,7 @@ def main() -> int:
         for words in sorted(above, key=above.__getitem__):
             found = configurations[words]
             shown = "  ".join(f"{found[name]:6.2%}" for name in settings)
-            print(f"  {words:20} {above[words]:+7.1%}  {shown}")
+            print(f"  {words:32} {above[words]:+7.1%}  {shown}")
     return 0
 
 

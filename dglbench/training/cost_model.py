@@ -2,8 +2,8 @@
 
 Evaluation is not timed, but it still costs wall time. By default the evaluations of a run are
 to take no more than half of the training seconds of the cheapest method (a third of the run's
-wall time), or 2 s. What a solve and a step cost is estimated, never measured, so that every
-method, machine and moment gets the same answer:
+wall time), or 0.3 s: restarts and tuning are many short runs. What a solve and a step cost is
+estimated, never measured, so that every method, machine and moment gets the same answer:
 
     step       2 µs + 0.02 µs · GS                  forward and backward pass, per instance
     decide     2 µs + 0.1 µs · GS                   paths, top-k, knapsacks of one row
@@ -51,7 +51,7 @@ __all__ = [
 SUBSET = 50
 """Instances per split that an evaluation looks at where all would exceed the budget."""
 
-_ALLOWED_S = 2.0
+_ALLOWED_S = 0.3
 _FEWEST_EVALUATIONS = 10
 _DIAGNOSED_S = 0.25  # for each of two tables: little beside the decisions
 _WARM_START_S = 120.0
