@@ -59,6 +59,12 @@ class SchedulingSettings:
         LATER,
         Doc("work of an exact decision, a few seconds per unit; beyond, regret is against a bound"),
     ] = 0.2
+    noise: Annotated[
+        float,
+        Ge(0),
+        LATER,
+        Doc("standard deviation of noise added to simulated prices, in € per MWh"),
+    ] = 0.0
     train: Annotated[int, Ge(1), Doc("days to train on")] = 550
     val: Annotated[int, Ge(1), Doc("days to validate on")] = 100
     test: Annotated[int, Ge(1), Doc("days to test on")] = 139
@@ -95,6 +101,12 @@ class SchedulingSettings:
                 f"and {self.slots}; use source=synthetic for others."
             )
 
+        if self.source != "synthetic" and self.noise:
+            raise ValueError(
+                f"source={self.source} has real prices with the noise that they have, so noise "
+                f"cannot be set, got {self.noise:g}; use source=synthetic to vary it."
+            )
+
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Days in train, val and test."""
@@ -126,7 +138,7 @@ class Scheduling(Task):
     fractional. Idle, start-up and shut-down costs are not part of the survey's task.
 
     Days are those of the knapsack with the same seed: simulated (`market`, realised prices
-    without noise), or the released Irish data, whose values are divided by their weights;
+    with N(0, noise²) on top, cut at 0), or the released Irish data, whose values are divided by their weights;
     these then carry N(0, 25²) / weight of noise, cut at 0. ``source=icon`` has the prices of the
     same days as they were paid, and the calendar and the forecasts (`icon.FEATURES`). The
     predictor is one linear layer from eight features of a slot to its price, shared by all slots.
@@ -242,4 +254,8 @@ def _days(settings: SchedulingSettings, seed: int) -> tuple[Array, npt.NDArray[n
     from dglbench_tasks import market
 
     simulated = market.simulate(sum(settings.sizes), settings.slots, seed)
-    return simulated.features, simulated.price
+    prices = simulated.price
+    if settings.noise:
+        draws = stream(seed, "scheduling", "noise").standard_normal(prices.shape)
+        prices = np.maximum(prices + settings.noise * draws, 0.0)
+    return simulated.features, prices

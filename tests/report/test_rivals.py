@@ -151,6 +151,36 @@ def test_what_is_set_does_not_vary():
     assert {s.settings.train for s in own.settings} == {50}
 
 
+@pytest.mark.parametrize(
+    ("task", "given", "noises", "sizes"),
+    [
+        ("scheduling-10", {}, {0.0, 10.0, 40.0}, {20, 100, 400}),
+        ("scheduling-10", {"source": "icon"}, {0.0}, {20, 100, 400}),
+        ("knapsack-24", {"source": "semo"}, {25.0}, {20, 100, 400}),
+    ],
+)
+def test_real_labels_vary_in_number_alone(task, given, noises, sizes):
+    protocol = {"evaluate_every": 1, "warm_start_epochs": 1}  # else sizes are looked up in the data
+    asked = Request(tasks=(task,), set=given, protocol=protocol)
+    sweep = resolve([from_preset("when-it-pays"), asked])
+    assert {s.settings.noise for s in sweep.settings} == noises
+    assert {s.settings.train for s in sweep.settings} == sizes
+
+
+@pytest.mark.parametrize("task", ["terrain-12", "cora-50"])
+def test_what_does_not_read_a_tasks_features_is_left_out_of_the_preset(task):
+    protocol = {"evaluate_every": 1, "warm_start_epochs": 1}
+    preset = from_preset("when-it-pays")
+    for setting in resolve([preset, Request(tasks=(task,), protocol=protocol)]).settings:
+        names = {plan.name for plan in setting.methods}
+        assert "two-stage" in names
+        assert not names & {"least-squares", "boosted-trees"}
+        assert setting.predictor.startswith("cnn" if task == "terrain-12" else ("linear", "mlp"))
+    named = Request(tasks=(task,), protocol=protocol, methods=("least-squares",))
+    (first, *_) = resolve([preset, named]).settings
+    assert [plan.name for plan in first.methods] == ["least-squares"], "what is named is made"
+
+
 def test_what_varies_must_be_lists():
     with pytest.raises(SweepError, match=r"vary\.noise must be a list"):
         read_request({"vary": {"noise": 1}}, "x.toml")

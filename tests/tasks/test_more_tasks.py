@@ -125,6 +125,13 @@ def test_a_schedule_costs_what_its_jobs_draw_and_overloads_no_machine():
         assert spent == pytest.approx(cost)
 
 
+def test_noise_is_added_to_simulated_prices_alone():
+    calm, noisy = (dataset("scheduling", train=200, noise=noise) for noise in (0.0, 10.0))
+    assert (calm.features == noisy.features).all()
+    assert (noisy.labels - calm.labels).std() == pytest.approx(10.0, rel=0.05)
+    assert noisy.labels.min() >= 0
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_small_schedules_are_the_best_there_are(seed):
     data = dataset("scheduling", seed, n=3, load="drawn", machines=2, slots=6)
@@ -155,6 +162,7 @@ def test_no_schedule_beats_the_relaxation():
         ({"n": 10, "machines": 2}, "so machines and slots cannot be set; use load=drawn"),
         ({"load_number": 2}, "load_number and day belong to load=icon"),
         ({"n": 12, "load": "icon"}, "load 1 of load=icon has 10 jobs, got n = 12"),
+        ({"source": "icon", "noise": 1.0}, "real prices with the noise that they have"),
     ],
 )
 def test_schedules_that_do_not_exist_are_refused(settings, sentence):

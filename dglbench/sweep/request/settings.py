@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from dglbench.sweep.request.names import owner_hint
 from dglbench.sweep.request.request import Request
 from dglbench.sweep.request.space import axis_document
 from dglbench.sweep.request.tuned import still_tuned
+from dglbench.sweep.request.varied import own_list, varied
 from dglbench.task import Dataset, Task, TaskSpec, setting_name
 from dglbench.training.cost_model import with_rhythm
 from dglbench.training.spec import Protocol
@@ -88,7 +88,7 @@ def resolve_settings(
         setting = _from_dataset(requests, dataset, methods, search)
         yield from _by_predictor(setting, requests, len(requests) - 1, {})
         return
-    chosen = [each for found in _entries(requests) for each in _varied(requests, *found)]
+    chosen = [each for found in _entries(requests) for each in varied(requests, *found)]
     if not chosen:
         raise SweepError("there is no task to run; write for example --tasks matching-50.")
     flags = requests[-1]
@@ -161,33 +161,6 @@ def _entries(requests: Sequence[Request]) -> Iterator[tuple[int, Mapping[str, An
         return
 
 
-def _varied(
-    requests: Sequence[Request], index: int, entry: Mapping[str, Any]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield an entry once for every combination of what is varied and its task has.
-
-    A task's own file may name the values that suit it. What is set by the same request or a later
-    one, or by the entry, does not vary.
-    """
-    at = next((at for at in reversed(range(len(requests))) if requests[at].vary), None)
-    if at is None or "data" in entry:
-        yield index, entry
-        return
-    task, _ = find_setting(entry["task"])
-    owners = (task.name, entry["task"])
-    given = {**_collect("set", requests[at:], -1, {}, owners), **entry.get("set", {})}
-    known = {info.name for info in options.describe(task.Settings)}
-    own = task.paper().get("vary", {})
-    axes = {
-        key: own.get(key, values)
-        for key, values in requests[at].vary.items()
-        if key in known and key not in given
-    }
-    for values in itertools.product(*axes.values()):
-        varied = {**entry.get("set", {}), **dict(zip(axes, values, strict=True))}
-        yield index, {**entry, "set": varied}
-
-
 def _names(entry: Mapping[str, Any]) -> tuple[str, str]:
     """Return what ``--set name.key`` may call a setting: its own name, and its task's."""
     if "data" in entry:
@@ -220,7 +193,8 @@ def _setting(
     protocol = resolve_protocol(task, settings, _collect("protocol", requests, index, entry))
     if protocol.is_open:  # the sizes do not depend on the seed
         protocol = with_rhythm(protocol, load_dataset(first, identify(first)))
-    plans = _plans(task, settings, requests, index, entry, methods, search)
+    suited = own_list("methods", requests, entry, task) or methods
+    plans = _plans(task, settings, requests, index, entry, suited, search)
     return Setting(
         task=task.name,
         settings=settings,
@@ -311,9 +285,11 @@ def _by_predictor(
     setting: Setting, requests: Sequence[Request], index: int, entry: Mapping[str, Any]
 ) -> Iterator[Setting]:
     """Yield the setting with each predictor asked for; what was tuned with another is not kept."""
-    usual = (default_predictor(find_task(setting.task)),)
+    task = find_task(setting.task)
+    usual = (default_predictor(task),)
     described = entry.get("predictor") or usual
-    for text in _last_of("predictor", requests, index, entry, usual):
+    suited = own_list("predictor", requests, entry, task)
+    for text in suited or _last_of("predictor", requests, index, entry, usual):
         tuned = setting.tuned if text in described else {}
         yield replace(setting, predictor=text, tuned=tuned)
 
