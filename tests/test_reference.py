@@ -51,6 +51,7 @@ def rows_of(sheet):
                 key: cell.value for key, cell in zip(keys, row, strict=True)
             }
             for row in rows
+            if row[keys.index("method")].value != "warm-start"
         }
         for heading, rows in sheet.blocks()
     }
@@ -69,7 +70,7 @@ def committed(folder, name):
         found[setting] = {
             row[0].rstrip("★≈ "): dict(zip(header, row, strict=True))
             for row in rows
-            if len(row) == len(header)
+            if len(row) == len(header) and not row[0].startswith("warm start")
         }
     return found
 

@@ -25,11 +25,13 @@ _PATIENCE = 3.0
 
 
 def print_sheet(sheet: Sheet) -> None:
-    """Print a table, a block at a time, and its notes."""
+    """Print what is to be read first, the table a block at a time, and its notes."""
     from rich.text import Text
 
     tones = {"best": "bold", "near": "", "muted": "dim", "bad": "red"}
     columns = [sheet.columns[at] for at in sheet.shown]
+    for sentence in sheet.lead:
+        console.out.print(Text(sentence), highlight=False, soft_wrap=True)
     for heading, rows in sheet.blocks():
         if len(sheet.rows) > _RICH_ROWS:
             _print_plainly(heading or sheet.title, sheet, rows)

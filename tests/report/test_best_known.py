@@ -41,7 +41,9 @@ def test_validation_chooses_among_all_runs(report):
 
 def test_the_leaderboard_shows_the_gap(report):
     known = {row["seed"]: row["test_regret"] for row in build("best-known", report).records()}
-    for row in build("leaderboard", report).records():
+    rows = [row for row in build("leaderboard", report).records() if row["standing"] != "start"]
+    assert rows
+    for row in rows:
         runs = [run for run in report.chosen_runs() if run.method == row["method"]]
         gaps = [run.test_regret - known[run.unit.seed] for run in runs]
         assert row["best_known_gap"] == pytest.approx(100 * sum(gaps) / len(gaps))

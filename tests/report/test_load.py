@@ -190,7 +190,7 @@ def test_regrets_made_with_other_libraries_are_marked_and_seconds_not_ranked(tmp
     assert "different libraries (torch 2.13.0: spo, dgl-1; torch 2.12.0: qptl)" in verdict.reason
     sheet = build("leaderboard", report)
     marked = {row[1].value: "‡" in row[2].text for row in sheet.rows}
-    assert marked == {"qptl": True, "spo": False, "dgl-1": False}
+    assert marked == {"qptl": True, "spo": False, "dgl-1": False, "warm-start": False}
     assert any(note.startswith("‡ matching-50: made with other versions") for note in sheet.notes)
 
 

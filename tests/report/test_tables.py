@@ -58,13 +58,41 @@ def cells(report: Report, name: str, **match: str) -> dict[str, str]:
 def test_leaderboard_has_a_row_for_every_method_lowest_regret_first(report):
     records = build("leaderboard", report).records()
     settings = by_setting(report)
-    assert len(records) == sum(len(setting.results) for setting in settings)
     for setting in settings:
         mine = [record for record in records if record["setting"] == setting.label]
-        assert {record["method"] for record in mine} == set(METHODS)
+        assert [record["method"] for record in mine].count("warm-start") == 1
+        assert {record["method"] for record in mine} == {*METHODS, "warm-start"}
+        assert len(mine) == len(METHODS) + 1
         regrets = [record["test_regret"] for record in mine]
         assert regrets == sorted(regrets)
-        assert mine[0]["standing"] == "best"
+        assert next(row for row in mine if row["method"] != "warm-start")["standing"] == "best"
+
+
+def test_the_warm_start_is_a_row_that_takes_part_in_nothing(report):
+    rows = {row["setting"]: row for row in build("leaderboard", report).records()
+            if row["method"] == "warm-start"}  # fmt: skip
+    for setting in by_setting(report):
+        row = rows.pop(setting.label)
+        assert row["standing"] == "start"
+        runs = setting.result("spo").runs
+        known = [run.record.summary.warm_start for run in runs]
+        levels = [start.test_relative_regret for start in known]
+        assert row["test_regret"] == pytest.approx(np.mean(levels))
+        assert row["reach_s"] == pytest.approx(np.mean([start.seconds for start in known]))
+        assert row["epochs"] == np.mean([start.epochs for start in known])
+        empty = ("best_known_gap", "near_best_s", "speedup_qptl", "solves", "run_id")
+        assert [row[key] for key in empty] == [None] * len(empty)
+    assert not rows
+    for name in ("ranks", "pairwise", "summary", "selected"):
+        assert "warm-start" not in render(build(name, report), "csv")
+
+
+def test_no_row_of_a_warm_start_where_nothing_began_from_one(tmp_path):
+    make_run(tmp_path, "two-stage")
+    sheet = build("leaderboard", load(tmp_path))
+    assert [row["method"] for row in sheet.records()] == ["two-stage"]
+    assert not sheet.lead
+    assert not any("warm start:" in note for note in sheet.notes)
 
 
 def test_leaderboard_says_what_the_status_and_the_curves_say(report):
@@ -178,6 +206,7 @@ def test_times_made_under_different_conditions_are_not_ranked(tmp_path):
     make_run(tmp_path, "qptl", environment=ELSEWHERE)
     report = load(tmp_path)
     records = {record["method"]: record for record in build("leaderboard", report).records()}
+    assert records.pop("warm-start")["reach_s"] is None
     for record in records.values():
         assert record["reach_s"] is None
         assert record["near_best_s"] is None

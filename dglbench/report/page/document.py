@@ -198,6 +198,7 @@ def _scales(boards: Sequence[Board]) -> dict[str, tuple[float, float]]:
         found = board.standings
         ends = [end for each in found for end in each.interval or (each.result.regret(),)]
         ends += [each.result.regret() for each in found]
+        ends += [end for each in board.starts for end in each.interval or (each.regret,)]
         low, high = min(ends), max(ends)
         scales[board.comparison.title] = (low, high) if high > low else (low - 1, high + 1)
     return scales

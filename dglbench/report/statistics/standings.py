@@ -8,13 +8,17 @@ table, figure and sentence takes it from here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
+
+import numpy as np
 
 from dglbench.plugins import WITH
 from dglbench.report.cells import Result
-from dglbench.report.loading import Comparability, Report
+from dglbench.report.loading import Comparability, Report, Run
 from dglbench.report.statistics.comparisons import Comparison, by_setting
+from dglbench.report.statistics.intervals import FEWEST_SEEDS, t_interval
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.statistics.time_to_regret import NEAR, Reach, Speedup, best_result
 from dglbench.report.style.palette import method_order
@@ -53,13 +57,18 @@ class Standing:
 
 @dataclass(frozen=True)
 class Start:
-    """The warm start of one predictor."""
+    """The warm start of one predictor: what methods began from, and no method itself."""
 
-    predictor: str
     regret: float
     """Mean test regret over data seeds."""
+    interval: tuple[float, float] | None
+    """Over three data seeds or more: its t interval."""
     seconds: float
     """Mean seconds of training one."""
+    epochs: float
+    """Mean epochs of training one."""
+    improved: bool
+    """Whether a method that began from it ended lower."""
     label: str = "warm start"
 
 
@@ -95,19 +104,14 @@ class Board:
     @property
     def starts(self) -> list[Start]:
         """The warm starts that methods began from, one for each predictor."""
-        found: dict[str, Start] = {}
-        for standing in self.standings:
-            result = standing.result
-            regret, summaries = result.warm_start_regret, _warm_starts(result)
-            if regret is None or not summaries:
-                continue
-            predictor = result.first.predictor
-            spent = sum(each.seconds for each in summaries) / len(summaries)
-            found.setdefault(predictor, Start(predictor, regret, spent))
-        several = len(found) > 1
+        began: dict[str, list[Result]] = {}
+        for result in (standing.result for standing in self.standings):
+            if result.warm_start_regret is not None and _warm_starts(result.runs):
+                began.setdefault(result.first.predictor, []).append(result)
+        several = len(began) > 1
         return [
-            replace(start, label=f"{start.label}{WITH}{start.predictor}") if several else start
-            for start in found.values()
+            _start(results, f"warm start{WITH}{predictor}" if several else "warm start")
+            for predictor, results in began.items()
         ]
 
     @property
@@ -151,8 +155,30 @@ def _of_setting(results: Sequence[Result], reach: Reach, pairs: Pairs) -> tuple[
     return tuple(sorted(found, key=_place))
 
 
-def _warm_starts(result: Result) -> list[WarmStartSummary]:
-    summaries = (run.record.summary for run in result.runs)
+def _start(results: Sequence[Result], label: str) -> Start:
+    """Describe the warm start that these results began from."""
+    widest = max(results, key=lambda result: len(result.cells))
+    levels = [[run.warm_start_regret or 0.0 for run in cell.runs] for cell in widest.cells]
+    by_seed = np.array([fmean(level) for level in levels])
+    interval = None
+    if len(by_seed) >= FEWEST_SEEDS:
+        low, high = t_interval(by_seed)
+        interval = max(float(low), 0.0), float(high)
+    summaries = _warm_starts(widest.runs)
+    regret = float(by_seed.mean())
+    return Start(
+        regret=regret,
+        interval=interval,
+        seconds=fmean(each.seconds for each in summaries),
+        epochs=fmean(each.epochs for each in summaries),
+        improved=any(result.regret() < result.warm_start_regret for result in results
+                     if result.warm_start_regret is not None),
+        label=label,
+    )  # fmt: skip
+
+
+def _warm_starts(runs: Iterable[Run]) -> list[WarmStartSummary]:
+    summaries = (run.record.summary for run in runs)
     return [each.warm_start for each in summaries if each and each.warm_start]
 
 

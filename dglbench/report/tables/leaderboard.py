@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from statistics import fmean
 
 from dglbench.report.cells import Result
 from dglbench.report.commands import retime
@@ -12,7 +13,7 @@ from dglbench.report.method_names import ACCURATE
 from dglbench.report.statistics.best_known import BestKnowns
 from dglbench.report.statistics.intervals import FEWEST_SEEDS
 from dglbench.report.statistics.paired import Pairs
-from dglbench.report.statistics.standings import BASELINES, Board, Standing, standings
+from dglbench.report.statistics.standings import BASELINES, Board, Standing, Start, standings
 from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import title
@@ -46,12 +47,21 @@ def leaderboard(
     rows, notes = [], []
     known = BestKnowns(report)
     for board in boards:
-        rows += [_row(report, board, each, reach, pairs, known) for each in board.standings]
+        placed = [
+            (each.result.regret(), _row(report, board, each, reach, pairs, known))
+            for each in board.standings
+        ]
+        placed += [(start.regret, _start(board, start)) for start in board.starts]
+        rows += [row for _, row in sorted(placed, key=lambda each: each[0])]
         notes += _notes(report, board)
-    legend = _legend(report, boards)
-    columns = _columns(report, boards)
     return Sheet(
-        "leaderboard", "Leaderboard", columns, tuple(rows), (*legend, *notes), by="setting"
+        "leaderboard",
+        "Leaderboard",
+        _columns(report, boards),
+        tuple(rows),
+        (*_legend(report, boards), *notes),
+        by="setting",
+        lead=tuple(_unimproved(boards)),
     )
 
 
@@ -94,11 +104,29 @@ def _row(
         _time(standing.reach_s, verdict.comparable),
         _time(standing.near_s, verdict.comparable),
         count(round(standing.solves)),
+        _epochs(result),
         *(_speedup(standing, name) for name in BASELINES),
         count(len(result.cells)),
         repeats,
         text(result.first.run_id if len(result.runs) == 1 else None),
     )
+
+
+def _start(board: Board, start: Start) -> tuple[Cell, ...]:
+    """The row of a warm start: it is no method, and is neither ranked nor compared."""
+    regret, low, high = with_interval(start.regret, start.interval, "muted")
+    known: dict[str, Cell] = {
+        "setting": Cell(board.comparison.title, board.comparison.label),
+        "method": Cell(f"{start.label} ({start.epochs:.3g} epochs)", "warm-start", "muted"),
+        "test_regret": regret,
+        "regret_low": low,
+        "regret_high": high,
+        "standing": text("start"),
+        "reach_s": _time(start.seconds, board.comparability.comparable),
+        "epochs": Cell(f"{start.epochs:.3g}", start.epochs),
+        "seeds": count(len(board.comparison.units)),
+    }
+    return tuple(known.get(column.key, NOTHING) for column in _COLUMNS)
 
 
 def _range(result: Result) -> tuple[Cell, Cell, Cell]:
@@ -119,6 +147,11 @@ def _best_of(report: Report, result: Result, pairs: Pairs) -> tuple[Cell, ...]:
         Cell(seconds(spent), spent),
         Cell("", result.absolute(r)),
     )
+
+
+def _epochs(result: Result) -> Cell:
+    trained = [run.epochs_run for run in result.runs if run.epochs_run is not None]
+    return Cell(f"{fmean(trained):.3g}", fmean(trained)) if trained else NOTHING
 
 
 def _time(value: float | None, comparable: bool) -> Cell:
@@ -213,6 +246,7 @@ _COLUMNS = (
         numeric=True,
     ),
     Column("solves", "solver calls", "instances solved up to the selected epoch", numeric=True),
+    Column("epochs", "epochs", "epochs trained, mean over runs", numeric=True, files_only=True),
     Column(
         "speedup_qptl", "vs QPTL", "how many times sooner it had QPTL's test regret", numeric=True
     ),
@@ -255,20 +289,29 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
         "needed for the same; over repeats, the time expected if one trains until it is met. — "
         "never reached; at start: the warm start had already reached it."
     )
+    if any(board.starts for board in boards):
+        notes.append(
+            "warm start: the shared predictor that methods began from, trained for accuracy in the "
+            "time of its row. It is no method: never ★ or ≈, and in no rank, test or claim."
+        )
     return notes
+
+
+def _unimproved(boards: Sequence[Board]) -> list[str]:
+    """Name the settings in which no method gained on the warm start that it began from."""
+    return [
+        f"{board.comparison.title}: no method ended below the {start.label} that it began from, "
+        f"{percent(start.regret)}."
+        for board in boards
+        for start in board.starts
+        if not start.improved
+    ]
 
 
 def _notes(report: Report, board: Board) -> list[str]:
     comparison, verdict = board.comparison, board.comparability
     where = comparison.title
     notes = [f"{where}: {_over(board)}."]
-    if board.unimproved and board.start is not None:
-        notes.append(f"{where}: no method ended below the warm start, {percent(board.start)}.")
-    notes += [
-        f"{where}: {start.label} {percent(start.regret)}, trained for accuracy in "
-        f"{seconds(start.seconds)} of its own; methods began from it."
-        for start in board.starts
-    ]
     if comparison.left_out:
         notes.append(f"{comparison.left_out}.")
     if verdict.unlike_libraries:

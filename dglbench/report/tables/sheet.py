@@ -69,6 +69,8 @@ class Sheet:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     by: str | None = None
+    lead: tuple[str, ...] = ()
+    """What is to be read before the rows."""
 
     @property
     def shown(self) -> list[int]:

@@ -35,6 +35,8 @@ def _csv(sheet: Sheet) -> str:
 def _markdown(sheet: Sheet) -> str:
     columns = [sheet.columns[at] for at in sheet.shown]
     lines = [f"## {sheet.title}", ""]
+    for sentence in sheet.lead:
+        lines += [_md(sentence), ""]
     for heading, rows in sheet.blocks():
         if heading:
             lines += [f"### {_md(heading)}", ""]
@@ -63,6 +65,7 @@ def _latex(sheet: Sheet) -> str:
     columns = [sheet.columns[at] for at in sheet.shown]
     layout = "".join("r" if column.numeric else "l" for column in columns)
     lines = [f"% {sheet.title}, written by dglbench report; needs the package booktabs"]
+    lines += [f"% {sentence}" for sentence in sheet.lead]
     for heading, rows in sheet.blocks():
         if heading:
             lines.append(f"% {heading}")
