@@ -80,10 +80,12 @@ class ValueMap:
         return source
 
     def _picked(self, parameters: Any) -> Any:
-        source: Any = self._source
-        if not isinstance(parameters, np.ndarray):
-            source = self._source_tensor
-        return with_zero_column(parameters)[:, source].reshape(len(parameters), *self.shape)
+        extended = with_zero_column(parameters)
+        if isinstance(parameters, np.ndarray):
+            values = extended.take(self._source, axis=1)
+        else:
+            values = extended.index_select(1, self._source_tensor)
+        return values.reshape(len(parameters), *self.shape)
 
     def _mapped(self, parameters: Any) -> Any:
         shape = (len(parameters), *self.shape)

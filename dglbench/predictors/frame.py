@@ -110,11 +110,15 @@ class Rescale(nn.Module):
     def __init__(self, level: Array, unit: float, link: Link) -> None:
         super().__init__()
         self.link = link
+        self.alike = link == "identity" and unit == 1.0 and not np.any(level)
+        """Whether outputs are in the labels' unit and place as they are."""
         self.register_buffer("level", _own(level * unit if link == "identity" else level))
         self.register_buffer("unit", torch.tensor(unit, dtype=torch.float64))
 
     def forward(self, outputs: Tensor) -> Tensor:
         """Bring outputs into label units."""
+        if self.alike:
+            return outputs
         if self.link == "identity":
             return torch.addcmul(self.level, outputs, self.unit)
         if self.link == "sigmoid":  # in its argument's place: large instances need the memory

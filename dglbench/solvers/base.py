@@ -197,15 +197,17 @@ class Solver(SolverFamily):
                 f"coefficients must have shape (instances, {expected[0]}, {expected[1]}), "
                 f"got {values.shape}."
             )
-        finite = np.isfinite(values)
-        if at.ragged:
-            finite |= ~at.mask
-        if not finite.all():
-            instance = int(np.flatnonzero(~finite.all(axis=(1, 2)))[0])
-            raise SolverError(f"instance {instance} has NaN or infinite coefficients.")
+        if not np.isfinite(values.sum()):  # a finite sum has finite terms alone
+            finite = np.isfinite(values)
+            if at.ragged:
+                finite |= ~at.mask
+            if not finite.all():
+                instance = int(np.flatnonzero(~finite.all(axis=(1, 2)))[0])
+                raise SolverError(f"instance {instance} has NaN or infinite coefficients.")
+        # A copy, which the solver may write to.
         if at.ragged:  # padding must never win, whatever a caller left there
-            values = np.where(at.mask, values, 0.0)
-        return values.astype(np.float64)  # a copy, which the solver may write to
+            return np.where(at.mask, values, 0.0).astype(np.float64, copy=False)
+        return values.astype(np.float64)
 
 
 @cache  # reading a signature takes longer than a small batch
