@@ -15,8 +15,8 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = ("dglbench list", "dglbench list --json")
 
 _DEFAULTS = (
-    "the same on every task, found on data that no reference result uses (docs/methods.md); a "
-    "sweep without --preset takes the paper's values where it has some (by size)"
+    "defaults: {found} (docs/methods.md); a sweep without --preset takes the paper's values where "
+    "it has some (by size)"
 )
 
 
@@ -118,7 +118,11 @@ def _render_methods(methods: list[dict[str, Any]]) -> None:
         )
     shared = _merge_options(methods)
     if shared:
-        _render_options("Options of methods", shared, caption=_DEFAULTS)
+        from dglbench.sweep.request.defaults import DEFAULTS_FOUND
+
+        _render_options(
+            "Options of methods", shared, caption=_DEFAULTS.format(found=DEFAULTS_FOUND)
+        )
 
 
 def _name_cells(entry: dict[str, Any], *details: str) -> tuple[Any, ...]:

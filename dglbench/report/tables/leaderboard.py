@@ -8,6 +8,7 @@ from statistics import fmean
 
 from dglbench.report.cells import Result
 from dglbench.report.commands import retime
+from dglbench.report.defaults import defaults_note
 from dglbench.report.loading import Report
 from dglbench.report.method_names import ACCURATE
 from dglbench.report.statistics.best_known import BestKnowns
@@ -59,7 +60,7 @@ def leaderboard(
         "Leaderboard",
         _columns(report, boards),
         tuple(rows),
-        (*_legend(report, boards), *notes),
+        (*_legend(report, boards), *defaults_note(report), *notes),
         by="setting",
         lead=tuple(_unimproved(boards)),
     )

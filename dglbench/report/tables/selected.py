@@ -9,6 +9,7 @@ from typing import Any
 from dglbench.errors import PluginError
 from dglbench.plugins import find_method, find_task
 from dglbench.report.cells import configuration
+from dglbench.report.defaults import defaults_note
 from dglbench.report.loading import Report, Run
 from dglbench.report.searches import accounts, search_notes
 from dglbench.report.style.palette import style
@@ -58,6 +59,7 @@ def selected(report: Report) -> Sheet:
             "chosen by the lowest validation regret among the configurations in this folder; — in "
             "the paper's columns: its table has no such entry.",
             GIVEN,
+            *defaults_note(report),
             *search_notes(report),
         ),
         by="setting",
