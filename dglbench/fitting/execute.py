@@ -14,7 +14,7 @@ from dglbench.fitting.files import write_files
 from dglbench.fitting.intake import Given
 from dglbench.fitting.journal import Journal, open_journal
 from dglbench.fitting.kinds import Kind, families, kinds, methods
-from dglbench.fitting.pace import fitting, run_seconds, usual_epochs
+from dglbench.fitting.pace import fitting, run_seconds, usual_epochs, usual_period
 from dglbench.fitting.plan import FitPlan
 from dglbench.fitting.progress import Show, Watch
 from dglbench.fitting.verdict import Verdict
@@ -116,7 +116,11 @@ def _kinds(
         predictor=tuple(families(task, given.dataset)),
         solver=journal.solver,
         search="none",
-        protocol={} if journal.epochs is None else {"epochs": journal.epochs},
+        protocol={
+            key: value
+            for key, value in (("epochs", journal.epochs), ("evaluate_every", journal.every))
+            if value is not None
+        },
     )
     sweep = resolve([wanted])
     specs = {
@@ -170,7 +174,12 @@ def _within(
         f"one run takes about: {budget.words}; some {budget.runs:,} fit into "
         f"{rough_seconds(seconds)}."
     )
-    usual = usual_epochs(every)
+    usual, period = usual_epochs(every), usual_period(every)
+    if budget.every > period:
+        show.tell(
+            f"runs are evaluated every {budget.every} epochs instead of every {period}: here exact "
+            "decisions take more time than training."
+        )
     if budget.epochs < usual:
         show.tell(
             f"runs have {budget.epochs} epochs instead of {usual}, so that every kind gets one; "
@@ -178,9 +187,10 @@ def _within(
         )
     for method in budget.too_slow:
         show.tell(f"{method} is left out: one run would take more than a third of the time.")
-    epochs = None if budget.epochs == usual else budget.epochs
-    journal = replace(journal, epochs=epochs, too_slow=budget.too_slow)
-    if epochs is None and not budget.too_slow:
+    if (budget.epochs, budget.every) != (usual, period):
+        journal = replace(journal, epochs=budget.epochs, every=budget.every)
+    journal = replace(journal, too_slow=budget.too_slow)
+    if journal.epochs is None and not budget.too_slow:
         return journal, every, sweep
     sweep, every = _kinds(task, given, request, journal, show)
     return journal, every, sweep

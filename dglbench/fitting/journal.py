@@ -1,8 +1,9 @@
 """What a fit keeps of itself beside its runs, so that the same command goes on.
 
-``fit.json`` names the data, and what was settled at the start: the solver, the epochs and the kinds
-that are left out because a run would take too long. The seconds used so far count: with ``minutes``
-a fit that was stopped goes on for what is left, and one that is complete only judges again.
+``fit.json`` names the data, and what was settled at the start: the solver, the epochs, the
+evaluations and the kinds that are left out because a run would take too long. The seconds used so
+far count: with ``minutes`` a fit that was stopped goes on for what is left, and one that is
+complete only judges again.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Journal:
     solver: str
     epochs: int | None = None
     """None while the task's own."""
+    every: int | None = None
+    """Epochs between evaluations, None while from what one costs."""
     too_slow: tuple[str, ...] = ()
     """Methods left out."""
     seconds: float = 0.0

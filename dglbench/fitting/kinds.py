@@ -1,14 +1,16 @@
 """What `fit` tries: every kind of run that the data allow, in the order of the first round.
 
 A kind is a method with a predictor and a start. The accurate kinds train for accuracy and then
-optimise; the decision-focused ones train for decisions. Cheap and accurate kinds come first, then
-every decision-focused method from fresh weights, then from the warm start.
+optimise; the decision-focused ones train for decisions. First come, predictor by predictor, a
+baseline, two-stage and the first decision-focused method, so that even little time says something
+of both sides; then the other methods from fresh weights, then all from the warm start.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dglbench.errors import DglbenchError
@@ -76,19 +78,25 @@ def kinds(
     ``make_spec`` resolves a method with a predictor; ``leave_out`` is called with the name of what
     does not fit and the reason.
     """
-    tried = families(task, dataset)
-    for method in BASELINES:
-        if method in methods():
-            yield from _fitting(task, dataset, make_spec(method, method), leave_out)  # their own
-    for predictor in tried:
-        yield from _fitting(task, dataset, make_spec("two-stage", predictor), leave_out)
-    for start in _STARTS:
-        for method in DECISION_FOCUSED:
-            for predictor in tried:
-                spec = make_spec(method, predictor)
-                options = dataclasses.replace(spec.options, start=start)
-                spec = dataclasses.replace(spec, options=options)
-                yield from _fitting(task, dataset, spec, leave_out)
+    for method, predictor, start in _order(families(task, dataset)):
+        spec = make_spec(method, predictor)
+        if start is not None:
+            spec = dataclasses.replace(spec, options=dataclasses.replace(spec.options, start=start))
+        yield from _fitting(task, dataset, spec, leave_out)
+
+
+def _order(predictors: Sequence[str]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield method, predictor and start, None where the method has no choice of start."""
+    first = (DECISION_FOCUSED[0], _STARTS[0])
+    for baseline, predictor in itertools.zip_longest(BASELINES, predictors):
+        if baseline in methods():
+            yield baseline, baseline, None  # its own predictor
+        if predictor:
+            yield "two-stage", predictor, None
+            yield first[0], predictor, first[1]
+    for start, method, predictor in itertools.product(_STARTS, DECISION_FOCUSED, predictors):
+        if (method, start) != first:
+            yield method, predictor, start
 
 
 def methods() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dglbench.fitting.pace import FEWEST_EPOCHS, LONGEST_RUN, fitting
+from dglbench.fitting.pace import FEWEST_EPOCHS, FEWEST_EVALUATIONS, LONGEST_RUN, Pace, fitting
 
 METHODS = ("two-stage", "spo", "spo", "rdgl-newton")
 
@@ -17,19 +17,23 @@ def kinds(epochs: int = 40) -> list[Any]:
     found = []
     for method in METHODS:
         own = method == "two-stage"
-        protocol = SimpleNamespace(epochs=500 if own else epochs)
+        protocol = SimpleNamespace(epochs=500 if own else epochs, evaluate_every=10 if own else 2)
         spec = SimpleNamespace(method=method, protocol=protocol)
         found.append(SimpleNamespace(spec=spec, own_epochs=own))
     return found
 
 
-def measured(epoch: float) -> dict[str, tuple[float, float]]:
-    return {"two-stage": (0.0, epoch / 10), "spo": (1.0, epoch), "rdgl-newton": (0.5, epoch / 2)}
+def measured(epoch: float, evaluation: float = 0.0) -> dict[str, Pace]:
+    return {
+        "two-stage": Pace(0.0, epoch / 10, evaluation),
+        "spo": Pace(1.0, epoch, evaluation),
+        "rdgl-newton": Pace(0.5, epoch / 2, evaluation),
+    }
 
 
 def test_where_all_fits_nothing_is_changed() -> None:
     budget = fitting(kinds(), measured(0.01), 300.0, jobs=1)
-    assert (budget.epochs, budget.too_slow) == (40, ())
+    assert (budget.epochs, budget.every, budget.too_slow) == (40, 2, ())
     assert budget.runs == pytest.approx(300 / ((0.06 + 1.4 + 1.4 + 0.7) / 4), rel=0.3)
     assert budget.shortest_s == pytest.approx(0.06)
     assert "spo 1.4 s" in budget.words
@@ -39,6 +43,14 @@ def test_epochs_shrink_until_the_first_round_fits_its_share() -> None:
     budget = fitting(kinds(), measured(1.0), 150.0, jobs=1)
     assert FEWEST_EPOCHS <= budget.epochs < 40
     assert fitting(kinds(), measured(1.0), 150.0, jobs=4).epochs == 40, "four at a time"
+
+
+def test_where_decisions_take_the_time_runs_are_evaluated_less_and_keep_their_epochs() -> None:
+    budget = fitting(kinds(), measured(0.01, evaluation=1.0), 60.0, jobs=1)
+    assert (budget.epochs, budget.every) == (40, 40 // FEWEST_EVALUATIONS)
+    longer = fitting(kinds(), measured(0.01, evaluation=1.0), 150.0, jobs=1)
+    assert 2 < longer.every < 10
+    assert longer.epochs == 40
 
 
 def test_a_method_of_which_one_run_takes_too_long_is_left_out() -> None:

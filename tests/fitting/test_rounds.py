@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dglbench.data.loading import load_dataset
-from dglbench.fitting.kinds import BASELINES, Kind, families, kinds, methods
+from dglbench.fitting.kinds import BASELINES, Kind, families, kinds, methods, side
 from dglbench.fitting.rounds import ROUND, FitRounds
 from dglbench.plugins import find_task
 from dglbench.sweep.request.request import Request
@@ -66,12 +66,14 @@ def by_method(spec: RunSpec) -> float:
     return {"rdgl-newton": 0.1, "two-stage": 0.2}.get(spec.method, 0.3) + spec.train_seed * 1e-6
 
 
-def test_the_first_round_has_every_kind_cheap_and_accurate_first(every: list[Kind]) -> None:
+def test_the_first_round_has_every_kind_and_soon_both_sides(every: list[Kind]) -> None:
     first = FitRounds(every, 1).first()
+    accurate = [spec for spec in first if spec.method in (*BASELINES, "two-stage")]
     there = [name for name in BASELINES if name in methods()]
-    assert [spec.method for spec in first[: len(there)]] == there
-    assert [spec.method for spec in first[len(there) : len(there) + 2]] == ["two-stage"] * 2
-    rest = first[len(there) + 2 :]
+    assert len(accurate) == len(there) + 2
+    sides = [side(spec.method) for spec in first[:3]]
+    assert set(sides) == {"accurate", "decision-focused"}
+    rest = [spec for spec in first if spec not in accurate]
     wanted = {
         (method, predictor, start)
         for method in ("rdgl-newton", "rdgl-5", "spo", "qptl-dual")
