@@ -138,10 +138,11 @@ class Scheduling(Task):
     fractional. Idle, start-up and shut-down costs are not part of the survey's task.
 
     Days are those of the knapsack with the same seed: simulated (`market`, realised prices
-    with N(0, noise²) on top, cut at 0), or the released Irish data, whose values are divided by their weights;
-    these then carry N(0, 25²) / weight of noise, cut at 0. ``source=icon`` has the prices of the
-    same days as they were paid, and the calendar and the forecasts (`icon.FEATURES`). The
-    predictor is one linear layer from eight features of a slot to its price, shared by all slots.
+    with N(0, noise²) on top, cut at 0), or the released Irish data, whose values are divided
+    by their weights; these then carry N(0, 25²) / weight of noise, cut at 0. ``source=icon``
+    has the prices of the same days as they were paid, and the calendar and the forecasts
+    (`icon.FEATURES`). The predictor is one linear layer from eight features of a slot to its
+    price, shared by all slots.
 
     Loads 1 to 4, 7 and 8 of ``load=icon`` are decided exactly in a fraction of a second; a few days
     of 5 and 6 take CP-SAT many seconds. ``limit`` ends such a search: the best schedule found

@@ -18,6 +18,7 @@ from dglbench.errors import ReportError
 from dglbench.report.cells import Result
 from dglbench.report.loading import Report
 from dglbench.report.statistics.comparisons import Comparison, by_setting
+from dglbench.report.statistics.intervals import FEWEST_SEEDS
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.style.choice import BEST_ONLY, best_of_each_family, is_crowded
 from dglbench.report.style.layout import FREE, Layout
@@ -40,6 +41,9 @@ __all__ = ["FIGURE", "data"]
 
 _LEAST = 1e-4
 """A regret of 0 has no place on a log axis: it is drawn here."""
+_SEEDS, _THESE = "data seeds", "these data only"
+_BEYOND = 1.5
+"""A band is drawn up to this factor beyond the lines: t intervals of three seeds are wide."""
 _MARKED = frozenset(2**power for power in range(12))
 """The r that have a marker."""
 _PANEL_IN = 2.15
@@ -49,8 +53,8 @@ _FRONT = "#E6E1D5"
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return regret and total training seconds of best of r, r = 1 … R, by setting and method.
 
-    ``low`` and ``high`` are the ends of a 95 % interval over repeats and test instances of these
-    data, for r up to R/2; beyond, one draw of best of r is no estimate.
+    ``low`` and ``high`` are the ends of a 95 % interval for r up to R/2; beyond, one draw of best
+    of r is no estimate. ``over`` says of what: data seeds (t, of three or more), or these data.
     """
     pairs = Pairs(report)
     rows = [
@@ -78,7 +82,7 @@ def _curve(comparison: Comparison, result: Result, pairs: Pairs) -> list[dict[st
     one = float(np.mean([cell.train_s for cell in result.cells]))
     rows = []
     for r in range(1, result.repeats + 1):
-        interval = pairs.on_these_data(result, r) if r <= result.most else None
+        interval = pairs.interval(result, r) if r <= result.most else None
         rows.append(
             {
                 "setting": comparison.label,
@@ -90,6 +94,7 @@ def _curve(comparison: Comparison, result: Result, pairs: Pairs) -> list[dict[st
                 "low": interval[0] if interval else None,
                 "high": interval[1] if interval else None,
                 "estimate": r <= result.most,
+                "over": _SEEDS if len(result.cells) >= FEWEST_SEEDS else _THESE,
             }
         )
     return rows
@@ -108,7 +113,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     columns = layout.columns(len(panels))
     rows = math.ceil(len(panels) / columns)
     width = layout.inches(columns)
-    known = frame.with_columns(pl.col("test_regret", "low", "high").clip(lower_bound=_LEAST))
+    known = _within(frame.with_columns(pl.col("test_regret").clip(lower_bound=_LEAST)))
     solid = known.filter("estimate")
     beyond = known.filter(pl.col("r") >= pl.col("r").filter("estimate").max().over(_LINE))
     marked = solid.filter(pl.col("r").is_in(_MARKED))
@@ -144,6 +149,17 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
 
 
 _LINE = ["panel", "method"]
+_OVER = {
+    _SEEDS: "95 % over data seeds (t), cut where it leaves the panel",
+    _THESE: "95 % over repeats and test instances, these data only",
+}
+
+
+def _within(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cut bands a little beyond their panel's lines, so that these fill the panel."""
+    lowest = pl.col("test_regret").min().over("panel") / _BEYOND
+    highest = pl.col("test_regret").max().over("panel") * _BEYOND
+    return frame.with_columns(pl.col("low", "high").clip(lowest, highest))
 
 
 def _front(part: pl.DataFrame) -> pl.DataFrame:
@@ -165,12 +181,10 @@ def _front(part: pl.DataFrame) -> pl.DataFrame:
 
 def _notes(report: Report, frame: pl.DataFrame, layout: Layout) -> list[str]:
     most = int(str(frame["r"].max()))
-    notes = [
-        "markers: r = 1, 2, 4, 8, …; band: 95 % over repeats and test instances, these data only; "
-        "grey: the lowest for the time"
-    ]
+    band = "; ".join(_OVER[over] for over in _OVER if over in set(frame["over"].to_list()))
+    notes = [f"markers: r = 1, 2, 4, 8, …; band: {band}; grey: the lowest for the time"]
     if most == 1:
-        notes = ["one run each: a line needs repeats (--repeats 8); bar: 95 % over test instances"]
+        notes = [f"one run each: a line needs repeats (--repeats 8); bar: {band}"]
     elif frame.filter(~pl.col("estimate")).height:
         notes.append("dotted: beyond half the repeats, where one draw decides too much")
     if is_crowded(report, layout):
@@ -185,9 +199,11 @@ FIGURE = Figure(
         "Expected test regret of best of r against the training seconds of all r runs: r repeats "
         "are trained from starts of their own, and the one with the lowest validation regret is "
         "kept; exact for every r from the repeats that were run. The first marker is one run, the "
-        "next two, four, eight. Over several data seeds their mean. The band is over repeats and "
-        "test instances of these data and ends at half the repeats; the grey line is the lowest "
-        "regret for the time. The warm start and tuning are not in these seconds (table total)."
+        "next two, four, eight. Over several data seeds their mean. The band ends at half the "
+        "repeats; over three data seeds or more it is their 95 % t interval, and speaks of further "
+        "data, with fewer it is over repeats and test instances of these data only. The grey line "
+        "is the lowest regret for the time. The warm start and tuning are not in these seconds "
+        "(table total)."
     ),
     draw=draw,
     data=data,
