@@ -45,8 +45,10 @@ def matching(count: int, draws: np.random.Generator) -> Arrays:
     truth = np.random.default_rng(6)
     inner, outer = truth.normal(size=(inputs, 8)), truth.normal(size=(8, places))
     features = draws.normal(size=(count, people, inputs))
-    value = 10 + 3 * (np.tanh(features @ inner) @ outer) + (features**2) @ truth.normal(
-        size=(inputs, places)
+    value = (
+        10
+        + 3 * (np.tanh(features @ inner) @ outer)
+        + (features**2) @ truth.normal(size=(inputs, places))
     )
     return {
         "features": features,
