@@ -25,7 +25,7 @@ Inner = Annotated[
 class CaveOptions:
     """Options of `Cave`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     oracle: Annotated[
         Literal["relax", "decide"], Doc("optima of the LP relaxation, or of the integer problem")

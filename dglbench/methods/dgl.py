@@ -34,9 +34,9 @@ __all__ = [
 class DglOptions:
     """Options that all variants share."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
-    tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.1
+    tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.3
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     form: Annotated[
         Literal["adjusted", "plain"], Doc("weigh soft decisions by y − Aᵀλ, or by y")

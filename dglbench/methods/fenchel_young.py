@@ -24,7 +24,7 @@ _TOLERATED_FAILURES = 0.05
 class FenchelYoungOptions:
     """Options of `FenchelYoungMethod`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("strength of the entropy, in scaled label units")] = 0.1
 

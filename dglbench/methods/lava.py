@@ -23,7 +23,7 @@ __all__ = ["Lava", "LavaOptions"]
 class LavaOptions:
     """Options of `Lava`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     margin: Annotated[
         float, Ge(0), Doc("lead that the best decision should have, in scaled label units")

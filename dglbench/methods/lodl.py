@@ -21,7 +21,7 @@ __all__ = ["Lodl", "LodlOptions"]
 class LodlOptions:
     """Options of `Lodl`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
     shape: Annotated[

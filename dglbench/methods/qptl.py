@@ -26,10 +26,10 @@ _TOLERATED_FAILURES = 0.05
 class QptlOptions:
     """Options of `Qptl`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
-    mu: Annotated[float, Gt(0), Doc("quadratic regularisation, in scaled label units")] = 1.0
+    mu: Annotated[float, Gt(0), Doc("quadratic regularisation, in scaled label units")] = 0.1
 
 
 class Qptl(Method):

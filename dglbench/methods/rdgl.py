@@ -35,7 +35,7 @@ __all__ = [
 class RdglOptions:
     """Options that all variants share."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     tau: Annotated[float, Gt(0), Doc("temperature of the softmax, in scaled label units")] = 0.1
     alpha: Annotated[float, Ge(0), Doc("weight of the mean squared error")] = 0.0
@@ -118,6 +118,7 @@ class RdglStep(_Reactive):
 class RdglNewtonOptions(RdglOptions):
     """Options of `RdglNewton`."""
 
+    lr: LearningRate = 0.03  # prices that follow every step bear longer steps than prices that wait
     steps: Annotated[int, Ge(1), Doc("Newton steps at every visit of an instance, at most")] = 1
 
 

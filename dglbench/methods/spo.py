@@ -20,7 +20,7 @@ __all__ = ["SpoOptions", "SpoPlus"]
 class SpoOptions:
     """Options of `SpoPlus`."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     oracle: Annotated[
         Literal["relax", "decide"], Doc("solve the LP relaxation, or the integer problem")

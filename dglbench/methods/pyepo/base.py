@@ -30,7 +30,7 @@ Target = Annotated[
 class PyepoOptions:
     """Options of all of them; further ones are named as PyEPO names its own."""
 
-    lr: LearningRate = 0.03
+    lr: LearningRate = 0.01
     start: Start = "warm"
     oracle: Annotated[
         Literal["relax", "decide"], Doc("solve the LP relaxation, or the integer problem")
