@@ -118,7 +118,7 @@ def _render_methods(methods: list[dict[str, Any]]) -> None:
         )
     shared = _merge_options(methods)
     if shared:
-        from dglbench.sweep.request.defaults import DEFAULTS_FOUND
+        from dglbench.methods.defaults import DEFAULTS_FOUND
 
         _render_options(
             "Options of methods", shared, caption=_DEFAULTS.format(found=DEFAULTS_FOUND)

@@ -27,7 +27,7 @@ def has_defaults(identity: Identity) -> bool:
 
 def defaults_note(report: Report) -> list[str]:
     """Say in a sentence which methods have their defaults and how these were found."""
-    from dglbench.sweep.request.defaults import DEFAULTS_FOUND
+    from dglbench.methods.defaults import DEFAULTS_FOUND
 
     found: dict[str, bool] = {}
     for run in report.chosen_runs():

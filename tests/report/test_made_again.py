@@ -12,10 +12,10 @@ from make_logs import make_run
 from record_files import read_document
 
 from dglbench.cli import main
+from dglbench.methods.defaults import DEFAULTS_FOUND
 from dglbench.report import load
 from dglbench.report.commands import reproduce, retime
 from dglbench.report.tables import build
-from dglbench.sweep.request.defaults import DEFAULTS_FOUND
 
 
 def real_run(tmp_path: Path, method: str, **given) -> tuple[Path, str]:

@@ -19,7 +19,6 @@ from dglbench.task import Task, TaskSpec
 from dglbench.training.spec import Protocol
 
 __all__ = [
-    "DEFAULTS_FOUND",
     "DEFAULT_SEED",
     "named_setting",
     "paper_options",
@@ -28,12 +27,6 @@ __all__ = [
 ]
 
 DEFAULT_SEED = 25
-
-DEFAULTS_FOUND = (
-    "the same on every task; rates, temperatures and starts were found on matching-30, knapsack-36 "
-    "and shortest-path-4, data seed 1001, which no reference result uses"
-)
-"""What `dglbench list` and every report say of the methods' defaults; docs/methods.md has more."""
 
 
 def named_setting(name: str, given: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
