@@ -86,7 +86,7 @@ def test_spo_bounds_the_regret_from_above():
 @pytest.mark.parametrize("alpha", [0.0, 0.4])
 def test_qptl_hands_the_layers_gradient_on(alpha):
     labels, predictions = values(MATCHING, 4, 30), values(MATCHING, 4, 31)
-    method, ledger = prepared("qptl", MATCHING, labels, predictions, alpha=alpha)
+    method, ledger = prepared("qptl", MATCHING, labels, predictions, alpha=alpha, mu=1.0)
     loss, gradient = loss_and_gradient(method, predictions, labels)
     layer, constraints = CvxpylayersQuadratic(MATCHING, mu=1.0), Constraints(MATCHING)
     x = layer.solve(predictions)
