@@ -90,6 +90,7 @@ def make_run(
     integral: bool | None = None,
     data_digest: str | None = None,
     train_seed: int = 0,
+    predictor: str = "linear",
 ) -> Path:
     """Write one run and return its folder; a failed ``status`` leaves no tables."""
     spec = RunSpec(
@@ -102,6 +103,7 @@ def make_run(
         source=source,
         data_digest=data_digest,
         train_seed=train_seed,
+        predictor=predictor,
     )
     repeat = [train_seed] if train_seed else []
     rng = np.random.default_rng([sum(map(ord, task + method)), n, seed, *repeat])

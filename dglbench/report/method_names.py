@@ -12,6 +12,8 @@ __all__ = [
     "family",
     "is_dgl",
     "method_order",
+    "plain",
+    "qualifier",
     "refresh_period",
     "variant_period",
 ]
@@ -24,19 +26,33 @@ _ORDER = ("two-stage", *BASELINES, "spo", "qptl", "dgl", "rdgl")
 """Families in the order of legends and tables; others follow by name."""
 
 
+def plain(method: str) -> str:
+    """Return a method's name without predictor and start: ``spo`` of ``spo · mlp``."""
+    return method.partition(WITH)[0]
+
+
+def qualifier(method: str) -> str:
+    """Return what a name says beside the method: ``mlp`` of ``spo · mlp``, empty of ``spo``."""
+    return method.partition(WITH)[2]
+
+
 def family(method: str) -> str:
-    """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``."""
-    return method if method in ACCURATE else method.partition("-")[0]
+    """Return what variants of one method share: ``dgl`` of ``dgl-5``, ``qptl`` of ``qptl-dual``.
+
+    Whatever its predictor and start.
+    """
+    name = plain(method)
+    return name if name in ACCURATE else name.partition("-")[0]
 
 
 def is_dgl(method: str) -> bool:
     """Say whether a method is one of the Dual-Guided Loss family."""
-    return method == "dgl-auto" or refresh_period(method) is not None
+    return plain(method) == "dgl-auto" or refresh_period(method) is not None
 
 
 def refresh_period(method: str) -> float | None:
     """Return U of ``dgl-U``, infinity for ``dgl-none``, None where there is no fixed period."""
-    kin, _, variant = method.partition("-")
+    kin, _, variant = plain(method).partition("-")
     return variant_period(variant) if kin == "dgl" else None
 
 

@@ -49,7 +49,9 @@ def data(report: Report) -> pl.DataFrame:
     for row in totals.iter_rows(named=True):
         run = runs[row["run_id"]]
         row |= {"instances": run.train_instances, "task": run.unit.task, "n": run.unit.n}
-        groups.setdefault((run.unit.key, *run.conditions), []).append(row)
+        # A network's step takes longer than a line's: each predictor has a model of its own.
+        row |= {"method": run.identity.method, "predictor": run.predictor}
+        groups.setdefault((run.unit.key, run.predictor, *run.conditions), []).append(row)
     points = [point for rows in groups.values() for point in _predict(rows)]
     if not points:
         raise ReportError(
@@ -69,10 +71,12 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     if high / low < 30:
         middle = math.sqrt(low * high)
         low, high = middle / 6, middle * 6
-    grown = frame.group_by("task", "method", "n", maintain_order=True).agg(
+    grown = frame.group_by("task", "method", "predictor", "n", maintain_order=True).agg(
         pl.col("predicted_s", "measured_s").median()
     )
-    grown = grown.sort("n").with_columns(line=pl.concat_str("task", "method", separator=" "))
+    grown = grown.sort("n").with_columns(
+        line=pl.concat_str("task", "method", "predictor", separator=" ")
+    )
     diagonal = pl.DataFrame({"low": [low], "high": [high]})
     axis = {
         "breaks": log_breaks((low, high), most=4),  # `100 ms` is long
@@ -144,6 +148,7 @@ def _predict(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "task": row["task"],
                     "n": row["n"],
                     "method": row["method"],
+                    "predictor": row["predictor"],
                     "predicted_s": row["instances"] * (step + extra),
                     "measured_s": mean_epoch(row),
                     "instances": row["instances"],

@@ -7,6 +7,7 @@ labels minus the prices (adjusted), or the labels, with prices that react to the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import plotnine as p9
@@ -14,9 +15,9 @@ import polars as pl
 
 from dglbench.errors import ReportError
 from dglbench.report.cells import choose
-from dglbench.report.loading import Report, Run
+from dglbench.report.loading import Report, Run, Unit
+from dglbench.report.method_names import family, plain, qualifier
 from dglbench.report.style.layout import FREE, PAGE_IN, TEXT_IN, Layout
-from dglbench.report.style.palette import family
 from dglbench.report.style.theme import Figure, look, percent, to_table, wrap
 from dglbench.report.style.titles import without_seed
 
@@ -45,10 +46,10 @@ def data(report: Report) -> pl.DataFrame:
         )
     rows = [
         {
-            "panel": without_seed(cell.unit),
+            "panel": _panel(cell.unit, method),
             "seed": cell.unit.seed,
             "form": form,
-            "refresh": method.partition("-")[2],
+            "refresh": plain(method).partition("-")[2],
             "method": method,
             "test_regret": cell.regret(),
         }
@@ -62,8 +63,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     """Draw a panel per setting: regret by refresh, a line per form, a point per seed."""
     frame = data(report)
     refreshes = sorted(set(frame["refresh"].to_list()), key=_rarity)
-    found = set(frame["panel"].to_list())
-    panels = [name for name in dict.fromkeys(map(without_seed, report.units)) if name in found]
+    panels = sorted(set(frame["panel"].to_list()), key=_place(report))
     named = frame.with_columns(pl.col("refresh").map_elements(_words, pl.String))
     orders = {"panel": panels, "refresh": list(map(_words, refreshes)), "form": list(_FORMS)}
     mean = named.group_by("panel", "form", "refresh").agg(pl.col("test_regret").mean())
@@ -93,6 +93,22 @@ def _panel_height(rows: int, layout: Layout) -> float:
     if layout.width is None:
         return _PANEL_HEIGHT_IN
     return min(_PANEL_HEIGHT_IN, max(_LEAST_HEIGHT_IN, (PAGE_IN - 0.75) / rows))
+
+
+def _panel(unit: Unit, method: str) -> str:
+    """Name the setting, and the predictor where there are several."""
+    return ", ".join(filter(None, (without_seed(unit), qualifier(method))))
+
+
+def _place(report: Report) -> Callable[[str], tuple[int, str]]:
+    """Sort panels by setting, in the report's order, then by predictor."""
+    titles = list(dict.fromkeys(map(without_seed, report.units)))
+
+    def place(panel: str) -> tuple[int, str]:
+        own = [title for title in titles if panel == title or panel.startswith(f"{title}, ")]
+        return titles.index(max(own, key=len)), panel
+
+    return place
 
 
 def _form(run: Run) -> str | None:

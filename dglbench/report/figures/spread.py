@@ -38,10 +38,12 @@ _BETWEEN = 1.4
 
 def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     """Return test regret of every run of the chosen cells, and which of a cell validation keeps."""
-    crowded = is_crowded(report, layout)
+    comparisons = by_setting(report)
+    kept = set(report.methods)
+    if is_crowded(report, layout):  # the same in every panel: they share their rows
+        kept = best_of_each_family(report, [unit for each in comparisons for unit in each.units])
     rows = []
-    for comparison in by_setting(report):
-        kept = best_of_each_family(report, comparison.units) if crowded else comparison.methods
+    for comparison in comparisons:
         for result in comparison.results:
             if result.method not in kept:
                 continue

@@ -135,7 +135,9 @@ def _lead(standing: Standing) -> list[str]:
     leads = [
         (style(name).label, ratio(speedup.times).removesuffix("×"))
         for name, speedup in standing.speedups.items()
-        if speedup.times is not None and name != standing.result.method and speedup.times > 1
+        if speedup.times is not None
+        and name != standing.result.first.identity.method
+        and speedup.times > 1
     ]
     if not leads:
         return []

@@ -15,7 +15,7 @@ import polars as pl
 from dglbench.report.loading import Report, Run, Unit
 from dglbench.runs.selection import improving
 
-__all__ = ["curves", "reference_regret", "time_to", "with_reference"]
+__all__ = ["curves", "reference_regret", "start_regrets", "time_to", "with_reference"]
 
 
 def curves(report: Report, runs: Iterable[Run] | None = None) -> pl.DataFrame:
@@ -83,10 +83,18 @@ def time_to(curve: pl.DataFrame, target: float, column: str = "elapsed_s") -> fl
 def reference_regret(report: Report, unit: Unit) -> float | None:
     """Return the test regret of the warm start, the level a decision-focused run must beat.
 
-    Where each repeat had a warm start of its own, their mean.
+    Where each repeat had a warm start of its own, their mean; of several predictors the lowest.
     """
-    levels = {level for run in report.chosen_runs(unit) if (level := run.warm_start_regret)}
-    return sum(sorted(levels)) / len(levels) if levels else None
+    return min(start_regrets(report.chosen_runs(unit)).values(), default=None)
+
+
+def start_regrets(runs: Iterable[Run]) -> dict[str, float]:
+    """Return the mean test regret of the warm starts of each predictor."""
+    levels: dict[str, set[float]] = {}
+    for run in runs:
+        if run.warm_start_regret:
+            levels.setdefault(run.predictor, set()).add(run.warm_start_regret)
+    return {name: sum(sorted(found)) / len(found) for name, found in levels.items()}
 
 
 def with_reference(report: Report, units: Iterable[Unit], frame: pl.DataFrame) -> pl.DataFrame:

@@ -134,7 +134,7 @@ def standings(
 
 def _of_setting(results: Sequence[Result], reach: Reach, pairs: Pairs) -> tuple[Standing, ...]:
     best = best_result(results)
-    baselines = {result.method: result for result in results if result.method in BASELINES}
+    baselines = [result for result in results if result.first.identity.method in BASELINES]
     behind = pairs.differences([(result, best) for result in results])
     near = ((1 + NEAR) * best.by_seed()).tolist()
     found = []
@@ -149,10 +149,29 @@ def _of_setting(results: Sequence[Result], reach: Reach, pairs: Pairs) -> tuple[
                 reach_s=reach_s,
                 near_s=reach.time_to(result, near),
                 solves=solves,
-                speedups={name: reach.speedup(result, other) for name, other in baselines.items()},
+                speedups={
+                    other.first.identity.method: reach.speedup(result, other)
+                    for other in _alike(result, baselines)
+                },
             )
         )
     return tuple(sorted(found, key=_place))
+
+
+def _alike(result: Result, baselines: Sequence[Result]) -> list[Result]:
+    """Return the baselines with the result's own predictor; of several starts validation's choice.
+
+    Another predictor's seconds and regret would say nothing of the loss.
+    """
+    predictors = {other.first.predictor for other in baselines}
+    kept: dict[str, Result] = {}
+    for other in baselines:
+        name = other.first.identity.method
+        if len(predictors) > 1 and other.first.predictor != result.first.predictor:
+            continue
+        if name not in kept or other.val_regret < kept[name].val_regret:
+            kept[name] = other
+    return list(kept.values())
 
 
 def _start(results: Sequence[Result], label: str) -> Start:

@@ -31,7 +31,7 @@ class Layout:
     def columns(self, panels: int, panel_in: float = 2.3) -> int:
         """Return how many panels stand side by side."""
         if self.width is None:
-            return min(panels, 2 if panels <= 4 else 3)
+            return min(panels, 2 if panels in (2, 4) else 3)
         return max(1, min(panels, int(self.width / panel_in + 0.05)))
 
     def inches(self, columns: int, panel_in: float = TEXT_IN / 3) -> float:

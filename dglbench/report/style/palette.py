@@ -103,6 +103,10 @@ _FURTHER_COLOURS = ("#8C6D00", "#3F7D20", "#7A4A2B", "#6B4FA0", "#DB6096", "#667
 _FURTHER_SHAPES = "pH<>d8"
 _VARIANT_SHAPES = "^vsDPX<>pHd8ho"
 _SHADES = 5
+_USUAL = ("linear", "warm", f"linear{WITH}warm")
+"""Predictor and start of the paper."""
+_PALEST = 0.35
+"""How much white another predictor or start has: more would not stand out on a dark page."""
 _PLACES = {"dbb": 0.0, "pfyl": 0.33, "nce": 0.67, "pg": 1.0}
 """Where built-in variants stand in their family's shades: as far apart as these allow."""
 _DARKEST_PERIOD = 0.25
@@ -124,11 +128,8 @@ def style(method: str) -> Style:
     """Return the look of a method, known or not."""
     if method in _FIXED:
         return _FIXED[method]
-    plain, with_, words = method.partition(WITH)
-    if with_:
-        of, pale = style(plain), zlib.crc32(words.encode()) % _SHADES / (_SHADES - 1)
-        shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), method)
-        return Style(f"{of.label}{WITH}{words}", _mix(of.colour, "#FFFFFF", 0.4 * pale), shape)
+    if WITH in method:
+        return _qualified(method)
     own, after, lead_in = method.partition(AFTER)
     first, _, epochs = lead_in.rpartition("-")
     if after and first:
@@ -152,6 +153,18 @@ def style(method: str) -> Style:
     if variant:
         colour = _mix(_mix(colour, "#000000", 0.3), colour, _place(variant))
     return Style(method, colour, _pick(shapes, method + "·"))
+
+
+def _qualified(method: str) -> Style:
+    """Return the look of a method with a predictor or a start in its name."""
+    plain, _, words = method.partition(WITH)
+    of = style(plain)
+    label = f"{of.label}{WITH}{words}"
+    if words in _USUAL:  # it keeps the look of the method
+        return of._replace(label=label)
+    pale = _PALEST * (0.6 + 0.4 * (zlib.crc32(words.encode()) % _SHADES) / (_SHADES - 1))
+    shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), words)
+    return Style(label, _mix(of.colour, "#FFFFFF", pale), shape)
 
 
 def on_dark(colour: str) -> str:

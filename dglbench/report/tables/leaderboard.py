@@ -164,7 +164,7 @@ def _time(value: float | None, comparable: bool) -> Cell:
 
 def _speedup(standing: Standing, baseline: str) -> Cell:
     speedup = standing.speedups.get(baseline)
-    if speedup is None or standing.result.method == baseline:
+    if speedup is None or standing.result.first.identity.method == baseline:
         return NOTHING
     if speedup.times is not None:
         return Cell(ratio(speedup.times), speedup.times)
@@ -177,7 +177,8 @@ def _speedup(standing: Standing, baseline: str) -> Cell:
 def _columns(report: Report, boards: Sequence[Board]) -> tuple[Column, ...]:
     """Return the columns; those that say nothing here are kept for files alone."""
     results = [each.result for board in boards for each in board.standings]
-    hidden = {f"speedup_{name}" for name in BASELINES if name not in report.methods}
+    known = {result.first.identity.method for result in results}
+    hidden = {f"speedup_{name}" for name in BASELINES if name not in known}
     if all(len(result.runs) == 1 for result in results):
         hidden |= {"range"}
     if report.best_of == 1:
@@ -287,7 +288,8 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
         "time: training seconds to the epoch chosen on validation, without evaluation and without "
         "the shared warm start. to best + 5 %: until the regret was within 5 % of the lowest in "
         "the setting. vs: time the baseline needed for its own regret, over the time this method "
-        "needed for the same; over repeats, the time expected if one trains until it is met. — "
+        "needed for the same; over repeats, the time expected if one trains until it is met; of "
+        "several predictors, against the baseline with the same one. — "
         "never reached; at start: the warm start had already reached it."
     )
     if any(board.starts for board in boards):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.report.loading import Report
+from dglbench.report.method_names import plain
 from dglbench.report.statistics.comparisons import BAND_SEEDS, Comparison
 from dglbench.report.statistics.complete_blocks import (
     Blocks,
@@ -44,7 +45,9 @@ class _Measure(NamedTuple):
 
 def default_baseline(report: Report) -> str | None:
     """Return what leads are measured against unless asked otherwise."""
-    return next((name for name in ("spo", "qptl", "two-stage") if name in report.methods), None)
+    wanted = ("spo", "qptl", "two-stage")
+    found = [name for own in wanted for name in report.methods if plain(name) == own]
+    return next(iter(found), None)
 
 
 def summary(
