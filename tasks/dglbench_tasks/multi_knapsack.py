@@ -86,8 +86,9 @@ class MultiKnapsack(PublishedTask):
             return weights, features, np.ceil(values)
 
         if settings.source == "published":
-            drawn_from, (weights, features, values) = draw_run(self.name, seed, draw)
-            split = published_split(drawn_from, sum(sizes))
+            split_by, drawn = draw_run(self.name, settings.source, seed, draw)
+            weights, features, values = drawn
+            split = published_split(split_by, sum(sizes))
         else:
             weights, features, values = draw(draws_of(self.name, seed))
             values = rounded_to_single(values)
@@ -114,10 +115,6 @@ class MultiKnapsack(PublishedTask):
         return Problem.knapsack(
             constants["weights"], np.full(settings.dimensions, settings.capacity)
         )
-
-    def label_scale(self, dataset: Dataset) -> float:
-        """Return the standard deviation of the train values, which grows with the degree."""
-        return dataset.label_spread
 
     def label_axis(self, settings: MultiKnapsackSettings) -> LabelAxis:
         """Place each value at its item's number."""

@@ -16,8 +16,8 @@ from dglbench.problem import Array, Problem
 from dglbench.task import Dataset, LabelAxis, TaskSpec, split_sizes_to_rows
 from dglbench_tasks.polynomial import draws_of, features_and_costs, rounded_to_single
 from dglbench_tasks.published import (
+    PathSource,
     PublishedTask,
-    Source,
     draw_run,
     imply_sizes,
     published_split,
@@ -42,7 +42,7 @@ class ShortestPathSettings:
     train: Annotated[int, Ge(1), Doc("training instances")] = 1000
     val: Annotated[int, Ge(0), Doc("validation instances")] = 250
     test: Annotated[int, Ge(1), Doc("test instances")] = 1000
-    source: Source = "generated"
+    source: PathSource = "generated"
 
     def __post_init__(self) -> None:
         """Take the sizes that published runs fix."""
@@ -67,7 +67,7 @@ class ShortestPath(PublishedTask):
 
     Instances are those of one call of PyEPO's ``shortestpath.genData`` with train + val +
     test data points and the same seed, split in that order, equal to the last bit. With
-    source=published they are those of one run of PyEPO's experiments (`published`).
+    another source they are those of one run of published experiments (`published`).
 
     Reference: Elmachtoub and Grigas (2022), Smart "Predict, then Optimize"; Tang and Khalil
     (2024), PyEPO.
@@ -88,9 +88,9 @@ class ShortestPath(PublishedTask):
             number, shape = sum(sizes), (settings.features, edges)
             return features_and_costs(state, number, *shape, settings.degree, settings.noise)
 
-        if settings.source == "published":
-            drawn_from, (features, costs) = draw_run(self.name, seed, draw)
-            split = published_split(drawn_from, sum(sizes))
+        if settings.source != "generated":
+            split_by, (features, costs) = draw_run(self.name, settings.source, seed, draw)
+            split = published_split(split_by, sum(sizes))
         else:
             features, costs = draw(draws_of(self.name, seed))
             costs = rounded_to_single(costs)
@@ -108,10 +108,6 @@ class ShortestPath(PublishedTask):
         """Build the paths of the grid."""
         height, width = settings.grid
         return Problem.paths(grid_edges(height, width), source=0, sink=height * width - 1)
-
-    def label_scale(self, dataset: Dataset) -> float:
-        """Return the standard deviation of the train costs, which grows with the degree."""
-        return dataset.label_spread
 
     def label_axis(self, settings: ShortestPathSettings) -> LabelAxis:
         """Place each edge by how many steps from the source it begins."""

@@ -1,4 +1,4 @@
-"""``source=published`` is the data, the split and the figure of PyEPO's published runs."""
+"""``source=…`` is the data, the split and the figure of published runs."""
 # ruff: noqa: NPY002 - the published data came from numpy's global generator
 
 import numpy as np
@@ -20,7 +20,7 @@ KNAPSACKS = {(100, 0): 0.15591588557473354, (1000, 1): 0.12812067362352425}
 
 def published(name, seed, **settings):
     task = find_task(name)
-    return task.generate(task.parse_settings({**settings, "source": "published"}), seed)
+    return task.generate(task.parse_settings({"source": "published", **settings}), seed)
 
 
 def global_recipe(runs, n, degree, noise, d, knapsack=False, p=5):
@@ -101,6 +101,27 @@ def test_least_squares_has_the_published_figure_on_knapsacks(train, run):
     )
 
 
+@pytest.mark.parametrize(("source", "seed", "split"), [("cave", 44, 135), ("notebook", 42, 42)])
+def test_later_experiments_draw_from_the_data_seed_and_split_by_a_seed_of_their_own(
+    source, seed, split
+):
+    draws = np.random.RandomState(seed)
+    B = draws.binomial(1, 0.5, (40, 5))
+    x = draws.normal(0, 1, (1070, 5))
+    c = ((np.dot(x, B.T) / np.sqrt(5) + 3) ** 4 + 1) / 3.5**4
+    c *= draws.uniform(0.5, 1.5, (1070, 40))
+    ours = published("shortest-path", seed, train=70, degree=4, source=source)
+    assert ours.features.tobytes() == x.tobytes()
+    assert ours.labels.tobytes() == c.tobytes()
+    # scikit-learn's train_test_split takes the first of a permutation for the test set.
+    order = np.random.RandomState(split).permutation(1070)
+    assert ours.rows("test").tolist() == sorted(order[:1000])
+    task = find_task("shortest-path")
+    assert task.label_scale(ours) == 1.0, "perturbations there are in the unit of the labels"
+    assert task.protocol(ours.spec.settings) == {"choose": "last"}
+    assert task.added_to_optima(ours.spec.settings) == 1e-7
+
+
 @pytest.mark.parametrize("name", ["shortest-path", "multi-knapsack"])
 def test_sizes_are_implied_and_others_refused(name):
     task = find_task(name)
@@ -117,6 +138,11 @@ def test_sizes_are_implied_and_others_refused(name):
 def test_other_seeds_are_refused(name):
     with pytest.raises(OptionError, match=r"has the data seeds 0 to 9, .*, got 10;"):
         published(name, 10, train=5)
+    if name == "shortest-path":
+        with pytest.raises(OptionError, match=r"source=cave has the data seeds 42 to 51, .* got 0"):
+            published(name, 0, train=5, source="cave")
+        with pytest.raises(OptionError, match=r"has the data seed 42 alone, got 7; write --seed 42"):
+            published(name, 7, train=5, source="notebook")
 
 
 def test_recorded_settings_of_other_data_do_not_mention_the_source():
