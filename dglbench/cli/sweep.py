@@ -77,7 +77,8 @@ def run(
             help="paper: its selected hyperparameters; grid: its whole search space; "
             "quick: eight methods, small, in a minute or two; shortest-path: two-stage and SPO+ by "
             "degree; scale: matching from 10 to 10,000; when-it-pays: noise, instances and "
-            "predictors; published: PyEPO's published runs.  [default: paper]"
+            "predictors; published, published-cave, published-notebook: results of others made "
+            "again.  [default: paper]"
         ),
     ] = None,
     config: Annotated[

@@ -126,9 +126,7 @@ def draw_run(
         ask = f"--seed {first} (or --seeds {first}-{last} in a sweep)"
         if first == last:
             there, ask = f"the data seed {first} alone", f"--seed {first}"
-        raise OptionError(
-            f"task {task} with source={source} has {there}, got {run}; write {ask}."
-        )
+        raise OptionError(f"task {task} with source={source} has {there}, got {run}; write {ask}.")
     if split is not None:
         return split, draw(np.random.RandomState(run))
     state = np.random.RandomState(_SEED)

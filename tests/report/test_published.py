@@ -1,11 +1,15 @@
 """Published figures beside ours: the table, what it compares with, and the preset that makes it."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import dglbench
+from dglbench.plugins import find_method
 from dglbench.report.loading import load
-from dglbench.report.published.figures import matches, published
+from dglbench.report.published.figures import counterpart, published
+from dglbench.report.published.matching import matches
 from dglbench.report.tables import build
 from dglbench.sweep.request.request import from_preset
 from dglbench.sweep.request.resolve import resolve
@@ -17,6 +21,16 @@ PRINTED = {
     ("multi-knapsack-32", "least squares"): (16.09, 12.01, 10.43, 13.93),
     ("multi-knapsack-32", "SPO+"): (16.83, 12.50, 9.22, 8.13),
     ("multi-knapsack-32", "SPO+ relaxed"): (16.91, 12.45, 9.14, 8.08),
+}
+# The same of CaVE's table, degrees 4 and 6.
+CAVE = {
+    "two-stage": (8.82, 12.58),
+    "CaVE exact": (10.73, 11.30),
+    "CaVE+": (8.39, 8.89),
+    "CaVE hybrid": (8.35, 8.84),
+    "SPO+": (7.79, 7.72),
+    "PFYL": (7.68, 7.86),
+    "NCE": (11.34, 13.78),
 }
 
 
@@ -46,10 +60,27 @@ def test_published_figures_are_those_that_were_printed():
         found = {
             entry.degree: entry.regrets.mean()
             for entry in published()
-            if (entry.setting, entry.method, entry.train) == (setting, method, 1000)
+            if entry.source == "published"
+            and (entry.setting, entry.method, entry.train) == (setting, method, 1000)
         }
         assert [round(100 * found[degree], 2) for degree in (1, 2, 4, 6)] == list(means)
-    assert len(published()) == 40
+    cave = {
+        (entry.method, entry.degree): round(100 * entry.regrets.mean(), 2)
+        for entry in published()
+        if entry.source == "cave"
+    }
+    wanted = {
+        (m, degree): each
+        for m, two in CAVE.items()
+        for degree, each in zip((4, 6), two, strict=True)
+    }
+    assert cave == wanted
+    assert Counter(entry.source for entry in published()) == {
+        "published": 40,
+        "cave": 14,
+        "notebook": 14,
+    }
+    assert all(find_method(counterpart(entry).method) for entry in published())
 
 
 def test_least_squares_agrees_run_by_run_and_an_untrained_spo_differs(folder):
@@ -91,7 +122,7 @@ def test_the_preset_has_every_published_setting():
     }
     wanted = set()
     for entry in published():
-        if entry.method == "least squares":
+        if entry.method == "least squares" or entry.source != "published":
             continue
         exact = entry.method == "SPO+" and entry.setting.startswith("multi")
         if exact and entry.train == 1000:
@@ -99,4 +130,57 @@ def test_the_preset_has_every_published_setting():
         oracle = "decide" if exact else "relax"
         wanted.add((entry.setting, entry.train, entry.degree, oracle))
     assert asked == wanted
+    assert all(setting.protocol.choose == "last" for setting in sweep.settings)
+
+
+def test_one_published_run_is_compared_with_one_more_draw_of_repeats(tmp_path):
+    dglbench.run_many(
+        tasks=["shortest-path-5"],
+        methods=["pyepo-nid"],
+        set={"train": 1000, "degree": 4, "source": "notebook"},
+        option={"lr": 0.01, "start": "fresh"},
+        predictor=["linear:units=raw"],
+        seeds=[42],
+        repeats=3,
+        epochs=2,
+        solver="batched",
+        out=tmp_path,
+    )
+    (match,) = matches(load(tmp_path).current)
+    (record,) = build("published", load(tmp_path)).records()
+    draws = match.repeats[0]
+    assert (match.published.source, match.published.method) == ("notebook", "NID")
+    assert (record["runs"], record["epochs"]) == (3, 2)
+    reach = 4.302652729911275 * draws.std(ddof=1) * (4 / 3) ** 0.5  # t of two degrees of freedom
+    assert record["difference"] == pytest.approx(draws.mean() - 0.0890)
+    assert record["low"] == pytest.approx(draws.mean() - 0.0890 - reach)
+    assert record["high"] == pytest.approx(draws.mean() - 0.0890 + reach)
+    assert record["published_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("preset", "source"), [("published-cave", "cave"), ("published-notebook", "notebook")]
+)
+def test_later_presets_have_every_method_that_their_epochs_allow(preset, source):
+    sweep = resolve([from_preset(preset)])
+    asked = {
+        (
+            setting.settings.degree,
+            plan.name,
+            setting.protocol.epochs,
+            getattr(plan.options, "ranking", None),
+        )
+        for setting in sweep.settings
+        for plan in setting.methods
+    }
+    entries = [entry for entry in published() if entry.source == source]
+    wanted = {
+        (entry.degree, found.method, entry.epochs, found.options.get("ranking"))
+        for entry in entries
+        if (found := counterpart(entry)).method not in ("two-stage", "pyepo-nce")
+        or source != "cave"
+    }
+    assert asked == wanted
+    assert all(plan.options.lr == 0.01 for setting in sweep.settings for plan in setting.methods)
+    assert {setting.seeds for setting in sweep.settings} == {entries[0].seeds}
     assert all(setting.protocol.choose == "last" for setting in sweep.settings)

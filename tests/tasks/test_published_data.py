@@ -141,7 +141,9 @@ def test_other_seeds_are_refused(name):
     if name == "shortest-path":
         with pytest.raises(OptionError, match=r"source=cave has the data seeds 42 to 51, .* got 0"):
             published(name, 0, train=5, source="cave")
-        with pytest.raises(OptionError, match=r"has the data seed 42 alone, got 7; write --seed 42"):
+        with pytest.raises(
+            OptionError, match=r"has the data seed 42 alone, got 7; write --seed 42"
+        ):
             published(name, 7, train=5, source="notebook")
 
 

@@ -1,110 +1,109 @@
-"""The published figures, and which runs of a folder are their counterparts."""
+"""The published figures, a CSV file for each experiment, and the methods that they are of."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 
-from dglbench.report.loading import Run
 from dglbench.statistics import Numbers
 
-__all__ = ["LEAST_SQUARES", "Match", "Published", "matches", "published"]
+__all__ = ["LEAST_SQUARES", "Counterpart", "Published", "counterpart", "published"]
 
 LEAST_SQUARES = "least squares"
-_METHODS = {
-    LEAST_SQUARES: ("least-squares", None),
-    "SPO+": ("spo", "decide"),
-    "SPO+ relaxed": ("spo", "relax"),
+
+
+class Counterpart(NamedTuple):
+    """A method of dglbench, and the options that tell it from its siblings."""
+
+    method: str
+    options: Mapping[str, str]
+
+
+_METHODS: dict[str, dict[str, str]] = {
+    "published": {LEAST_SQUARES: "least-squares", "SPO+": "spo", "SPO+ relaxed": "spo"},
+    "cave": {
+        "two-stage": "two-stage",
+        "CaVE exact": "cave",
+        "CaVE+": "cave-plus",
+        "CaVE hybrid": "cave-hybrid",
+        "SPO+": "spo",
+        "PFYL": "pyepo-pfyl",
+        "NCE": "pyepo-nce",
+    },
+    "notebook": {
+        "SPO+": "pyepo-spo",
+        "PG": "pyepo-pg",
+        "DPO": "pyepo-dpo",
+        "PFYL": "pyepo-pfyl",
+        "I-MLE": "pyepo-imle",
+        "AI-MLE": "pyepo-aimle",
+        "RFWO": "pyepo-rfwo",
+        "RFYL": "pyepo-rfyl",
+        "DBB": "pyepo-dbb",
+        "NID": "pyepo-nid",
+        "NCE": "pyepo-nce",
+        "CMAP": "pyepo-cmap",
+        "LTR pairwise": "pyepo-ltr",
+        "LTR pointwise": "pyepo-ltr",
+    },
 }
-"""Their method to ours and its oracle; on paths the relaxation has the integer optima."""
-_NOISE = 0.5
+_FILES = {"published": "pyepo.csv", "cave": "cave.csv", "notebook": "notebook.csv"}
 
 
 class Published(NamedTuple):
-    """Ten runs of one method in one setting."""
+    """The runs of one method in one setting of an experiment."""
 
+    source: str
+    """The experiment, as the task setting of that name calls it."""
     setting: str
     train: int
     degree: int
     method: str
+    epochs: int | None
+    """None for a closed form."""
     seconds: float
-    regrets: Numbers
-    """(10,): test regret by run, which is the data seed."""
-
-
-class Match(NamedTuple):
-    """Published runs and ours on the same data seeds."""
-
-    published: Published
+    """Mean training seconds of a run; NaN where they are not known."""
     seeds: tuple[int, ...]
-    ours: Numbers
-    """(seeds,): pooled test regrets, the mean over repeats."""
-    seconds: float
-
-    @property
-    def differences(self) -> Numbers:
-        """(seeds,): ours less theirs."""
-        return self.ours - self.published.regrets[list(self.seeds)]
+    regrets: Numbers
+    """(seeds,): test regret by data seed."""
 
 
 @cache
 def published() -> tuple[Published, ...]:
-    """Read the table of published figures."""
-    text = resources.files("dglbench.report.published").joinpath("pyepo.csv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return tuple(
-        Published(
+    """Read all published figures."""
+    return tuple(entry for source in _FILES for entry in _read(source))
+
+
+def counterpart(entry: Published) -> Counterpart:
+    """Return the method of ours that re-makes a published one."""
+    options = {}
+    knapsack = entry.setting.startswith("multi-knapsack")
+    if entry.method.startswith("LTR "):
+        options["ranking"] = entry.method.removeprefix("LTR ")
+    elif knapsack and entry.method != LEAST_SQUARES:
+        # On paths the relaxation has the integer optima, so there either oracle will do.
+        options["oracle"] = "relax" if entry.method == "SPO+ relaxed" else "decide"
+    return Counterpart(_METHODS[entry.source][entry.method], options)
+
+
+def _read(source: str) -> Iterator[Published]:
+    file = resources.files("dglbench.report.published").joinpath(_FILES[source])
+    lines = [line for line in file.read_text("utf-8").splitlines() if not line.startswith("#")]
+    for row in csv.DictReader(lines):
+        runs = {int(key.removeprefix("run_")): key for key in row if key.startswith("run_")}
+        yield Published(
+            source,
             row["setting"],
             int(row["train"]),
             int(row["degree"]),
             row["method"],
-            float(row["seconds"]),
-            np.array([float(row[f"run_{number}"]) for number in range(10)]),
+            int(row["epochs"]) if row["epochs"] else None,
+            float(row["seconds"] or "nan"),
+            tuple(runs),
+            np.array([float(row[key]) for key in runs.values()]),
         )
-        for row in csv.DictReader(lines)
-    )
-
-
-def matches(runs: Iterable[Run]) -> list[Match]:
-    """Return what the runs re-make of the published figures, in their order."""
-    found: dict[tuple[str, int, int, str], dict[int, list[Run]]] = {}
-    for run in runs:
-        for entry in published():
-            if _remakes(run, entry):
-                key = (entry.setting, entry.train, entry.degree, entry.method)
-                found.setdefault(key, {}).setdefault(run.identity.seed, []).append(run)
-    made = []
-    for entry in published():
-        by_seed = found.get((entry.setting, entry.train, entry.degree, entry.method), {})
-        if by_seed:
-            seeds = tuple(sorted(by_seed))
-            regrets = [np.mean([_pooled(run) for run in by_seed[seed]]) for seed in seeds]
-            spent = [run.train_s or 0.0 for seed in seeds for run in by_seed[seed]]
-            made.append(Match(entry, seeds, np.array(regrets), float(np.mean(spent))))
-    return made
-
-
-def _remakes(run: Run, entry: Published) -> bool:
-    """Whether a run is of the same data, method and split."""
-    settings, (method, oracle) = run.identity.settings, _METHODS[entry.method]
-    if entry.setting.startswith("shortest-path"):
-        oracle = None
-    return (
-        settings.get("source") == "published"
-        and run.identity.setting == entry.setting
-        and (settings["train"], settings["degree"]) == (entry.train, entry.degree)
-        and settings["noise"] == _NOISE
-        and settings["features"] == 5
-        and run.identity.method == method
-        and oracle in (None, run.options.get("oracle"))
-    )
-
-
-def _pooled(run: Run) -> float:
-    selected = run.record.selected
-    return float("nan") if selected is None else selected.test.pooled_regret

@@ -12,7 +12,7 @@ import numpy as np
 
 from dglbench.statistics import LEVEL, Numbers
 
-__all__ = ["FEWEST_SEEDS", "t_interval"]
+__all__ = ["FEWEST_SEEDS", "one_more_interval", "t_interval"]
 
 FEWEST_SEEDS = 3
 """With fewer data seeds an interval of theirs would be too wide to say anything."""
@@ -29,4 +29,19 @@ def t_interval(means: Numbers, together: int = 1) -> tuple[Numbers, Numbers]:
     middle = means.mean(axis=-1)
     quantile = float(t.ppf(1 - (1 - LEVEL) / (2 * together), seeds - 1))
     reach = quantile * means.std(axis=-1, ddof=1) / np.sqrt(seeds)
+    return middle - reach, middle + reach
+
+
+def one_more_interval(draws: Numbers) -> tuple[Numbers, Numbers]:
+    """Return where 0 would lie if it were one more draw like these, with probability `LEVEL`.
+
+    That is the prediction interval of Student's t around the mean, d̄ ± t s √(1 + 1/n): a published
+    run is compared with repeats on its data as ``repeats − published``.
+    """
+    from scipy.stats import t
+
+    number = draws.shape[-1]
+    middle = draws.mean(axis=-1)
+    quantile = float(t.ppf(1 - (1 - LEVEL) / 2, number - 1))
+    reach = quantile * draws.std(axis=-1, ddof=1) * np.sqrt(1 + 1 / number)
     return middle - reach, middle + reach

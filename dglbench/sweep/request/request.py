@@ -52,7 +52,17 @@ __all__ = [
 
 DEFAULT_TRIALS = 20
 MOST_REPEATS = 10_000
-Preset = Literal["paper", "grid", "quick", "shortest-path", "scale", "when-it-pays", "published"]
+Preset = Literal[
+    "paper",
+    "grid",
+    "quick",
+    "shortest-path",
+    "scale",
+    "when-it-pays",
+    "published",
+    "published-cave",
+    "published-notebook",
+]
 PRESETS: tuple[str, ...] = get_args(Preset)
 
 Search = Literal["none", "full", "random", "optuna"]
