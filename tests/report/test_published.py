@@ -11,7 +11,7 @@ from dglbench.report.loading import load
 from dglbench.report.published.figures import counterpart, published
 from dglbench.report.published.matching import matches
 from dglbench.report.tables import build
-from dglbench.sweep.request.request import from_preset
+from dglbench.sweep.request.request import Request, from_preset
 from dglbench.sweep.request.resolve import resolve
 
 # Means that are printed of the published runs: n = 1000, noise 0.5, degrees 1, 2, 4, 6, in %.
@@ -162,7 +162,7 @@ def test_one_published_run_is_compared_with_one_more_draw_of_repeats(tmp_path):
     ("preset", "source"), [("published-cave", "cave"), ("published-notebook", "notebook")]
 )
 def test_later_presets_have_every_method_that_their_epochs_allow(preset, source):
-    sweep = resolve([from_preset(preset)])
+    sweep = resolve([from_preset(preset), Request()])
     asked = {
         (
             setting.settings.degree,

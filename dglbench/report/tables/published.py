@@ -86,7 +86,7 @@ def _row(match: Match) -> tuple[Cell, ...]:
     if math.isfinite(low):
         points += f" ({100 * low:+.2f} to {100 * high:+.2f})"
     exact = entry.method == LEAST_SQUARES
-    spent = Cell(seconds(entry.seconds), entry.seconds)
+    known = math.isfinite(entry.seconds)
     return (
         text(f"{_TITLES[entry.source]}: {entry.setting}"),
         text(entry.setting),
@@ -102,7 +102,7 @@ def _row(match: Match) -> tuple[Cell, ...]:
         Cell("", low if math.isfinite(low) else None),
         Cell("", high if math.isfinite(high) else None),
         Cell(verdict, verdict, tone),
-        spent if math.isfinite(entry.seconds) else NOTHING,
+        Cell(seconds(entry.seconds), entry.seconds) if known else NOTHING,
         Cell(seconds(match.seconds), match.seconds) if match.seconds else NOTHING,
     )
 
