@@ -23,7 +23,16 @@ from dglbench.task import Dataset, LabelAxis, Shown, Task
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BLUE", "check_plot", "first_test_instance", "look", "plot_dataset", "what_is_shown"]
+__all__ = [
+    "BLUE",
+    "check_plot",
+    "comparison_of",
+    "first_test_instance",
+    "look",
+    "picture_of",
+    "plot_dataset",
+    "what_is_shown",
+]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -51,12 +60,26 @@ def picture_of(task: Task) -> Callable[[Dataset, Shown], Any] | None:
     """Find the function that draws a task's instances; None if there is none."""
     if type(task).picture is not Task.picture:
         return task.picture
+    module = _pictures_beside(task)
+    return None if module is None else module.picture
+
+
+def comparison_of(task: Task) -> Callable[[Dataset, Shown, Shown], str] | None:
+    """Find the function that draws a decision on top of the optimum; None if there is none.
+
+    It takes the dataset, the instance with its optimum and the instance with the decision taken,
+    and returns an SVG of a few kilobytes: the report's page holds a dozen.
+    """
+    return getattr(_pictures_beside(task), "comparison", None)
+
+
+def _pictures_beside(task: Task) -> Any:
+    """Return the module of the task's name in ``pictures`` beside the task's, None without one."""
     package, _, stem = type(task).__module__.rpartition(".")
     folder = f"{package}.pictures"
     if not package or find_spec(folder) is None or find_spec(f"{folder}.{stem}") is None:
         return None
-    draw: Callable[[Dataset, Shown], Any] = import_module(f"{folder}.{stem}").picture
-    return draw
+    return import_module(f"{folder}.{stem}")
 
 
 def plot_dataset(task: Task, dataset: Dataset, path: Path) -> None:

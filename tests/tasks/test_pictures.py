@@ -1,11 +1,12 @@
 """What ``generate --plot`` draws is the optimum of the first test instance, task by task."""
 
+import re
 from importlib import import_module
 
 import numpy as np
 import pytest
 
-from dglbench.data.plot import first_test_instance, picture_of, plot_dataset
+from dglbench.data.plot import comparison_of, first_test_instance, picture_of, plot_dataset
 from dglbench.plugins import find_task, plugins
 from dglbench.solvers.ortools import OrtoolsSolver
 
@@ -137,3 +138,25 @@ def test_matched_papers_are_drawn_with_their_citations(shown_of):
     assert matched["y_end"].is_unique
     assert frame["linked"].sum() == shown.labels.sum()
     assert 0.25 * len(matched) <= matched["one_field"].sum() <= 0.75 * len(matched)
+
+
+@pytest.mark.parametrize(("task", "given"), [("terrain", {}), ("shortest-path", {"width": 4})])
+def test_a_comparison_draws_both_paths_in_a_few_kilobytes(task, given, shown_of):
+    dataset, shown, module = shown_of(task, **given)
+    assert comparison_of(find_task(task)) is module.comparison
+    worst = OrtoolsSolver(dataset.problem).decide(
+        dataset.problem.values(dataset.labels[[shown.row]].max() + 1 - dataset.labels[[shown.row]])
+    )
+    drawn = module.comparison(dataset, shown, shown._replace(decision=worst[0]))
+    same = module.comparison(dataset, shown, shown)
+    assert len(drawn) < 20_000
+    lines = [re.findall(r'points="([^"]+)"', each) for each in (drawn, same)]
+    assert [len(each) for each in lines] == [4, 4], "each path with its rim"
+    assert lines[0][0] != lines[0][3], "the path taken is another one"
+    assert lines[1][0] == lines[1][3]
+    ends = {(each[0].split()[0], each[0].split()[-1]) for each in lines}
+    assert len(ends) == 1, "both lead from corner to corner"
+
+
+def test_most_tasks_draw_no_decision_on_another():
+    assert comparison_of(find_task("matching")) is None

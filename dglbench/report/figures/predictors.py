@@ -18,6 +18,8 @@ from dglbench.report.style.theme import Figure, lines, look, method_scales, perc
 __all__ = ["FIGURE", "data"]
 
 _PANEL_IN = 2.4
+_LEAST_IN = 1.7
+"""What a panel's title needs."""
 
 
 def data(report: Report) -> pl.DataFrame:
@@ -70,7 +72,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         frame.filter(pl.col("predictor").is_null()),
     )
     columns = layout.columns(len(panels), _PANEL_IN)
-    width = layout.inches(columns, _PANEL_IN / 2)
+    width = layout.inches(columns, _LEAST_IN)
     notes = ["one run: mean over repeats and data seeds; bars: lowest and highest run"]
     notes += ["dashed: models of their own"] if len(own) else []
     written = lines(["; ".join(notes)], width)

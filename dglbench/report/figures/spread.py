@@ -16,6 +16,7 @@ from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.palette import style
 from dglbench.report.style.theme import (
     INK,
+    MUTED,
     Figure,
     lines,
     look,
@@ -111,12 +112,12 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
             plot
             + p9.geom_segment(p9.aes("mean", "bottom", xend="mean", yend="top"),
                               to_table(ticks, panel=panels), size=0.5, alpha=0.9)
-            + p9.geom_point(data=to_table(kept, panel=panels), size=2.3, stroke=0.35, shape="o",
-                            fill="none", color=INK)
+            + p9.geom_point(data=to_table(kept, panel=panels), size=2.1, stroke=0.3, shape="o",
+                            fill="none", color=MUTED)
         )  # fmt: skip
     return (
         plot
-        + p9.geom_point(size=1.1, alpha=0.55, stroke=0)
+        + p9.geom_point(size=1.35, alpha=0.6, stroke=0)
         + p9.facet_wrap("panel", ncol=columns, scales="free_x",
                         labeller=wrap(int(12.5 * width / columns)))
         + p9.scale_x_log10(labels=regret_labels, breaks=regret_breaks, minor_breaks=[])
@@ -127,6 +128,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + look(
             width, (_ROW_IN * step * len(order) + 0.55) * rows + 0.4 + 0.11 * len(written),
             panel_grid_major_y=p9.element_blank(),
+            panel_spacing_x=0.03,  # labels at the ends of two axes would touch
             axis_text_y=p9.element_text(color=INK),
         )
     )  # fmt: skip

@@ -18,6 +18,8 @@ from dglbench.report.style.titles import without_seed
 __all__ = ["FIGURE", "data"]
 
 _PANEL_IN = 2.2
+_LEAST_IN = 1.7
+"""What a panel's title needs."""
 _AXES = ("train", "noise")
 
 
@@ -67,7 +69,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     names = list(dict.fromkeys(frame["rows"].to_list()))
     most = max(float(frame["gain"].abs().max() or 0.0), 0.1)  # type: ignore[arg-type]
     columns = layout.columns(len(panels), _PANEL_IN)
-    width = layout.inches(columns, _PANEL_IN / 2)
+    width = layout.inches(columns, _LEAST_IN)
     narrower = width - 0.6  # the caption begins under the panels
     note = lines(
         [

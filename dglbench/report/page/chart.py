@@ -1,27 +1,30 @@
-"""The page's interactive chart: its data, its Vega-Lite specification, and the offline runtime.
+"""The page's interactive chart: its data, and the offline runtime that draws it.
 
-Vega-Lite comes out of `vl-convert` as one script, so the page loads nothing. The
-specification is completed in the browser (`templates/chart.js`): which rows, log
-or linear, and the colours of the reader's scheme.
+Vega-Lite comes out of `vl-convert` as one script, so the page loads nothing. What is drawn of the
+data is decided in the browser (`templates/chart.js`), by `chart_spec`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from dglbench.report.cells import Cell
-from dglbench.report.loading import Report, Unit
-from dglbench.report.statistics.comparisons import families
-from dglbench.report.statistics.curves import curves, reference_regret
+from dglbench.report.cells import Cell, Result
+from dglbench.report.loading import Comparability, Report, Unit
+from dglbench.report.method_names import plain, qualifier
+from dglbench.report.statistics.comparisons import compare, families
+from dglbench.report.statistics.curves import curves, start_regrets
+from dglbench.report.statistics.for_time import spent
+from dglbench.report.statistics.paired import Pairs
 from dglbench.report.style.palette import on_dark, style
+from dglbench.report.style.seed_band import seed_offsets
 from dglbench.report.style.titles import title, without_seed
 from dglbench.statistics import Numbers
 
-__all__ = ["chart_data", "runtime", "specification"]
+__all__ = ["chart_data", "opening_units", "runtime"]
 
 _X = "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z"
 _STAR = "M0,-1.2L.27,-.37L1.14,-.37L.44,.14L.71,.97L0,.46L-.71,.97L-.44,.14L-1.14,-.37L-.27,-.37Z"
@@ -52,46 +55,97 @@ def opening_units(report: Report) -> list[Unit]:
     return max(reversed(families(report)), key=methods, default=[])
 
 
-def chart_data(report: Report, opening: list[Unit]) -> dict[str, Any]:
-    """Return looks of the methods and, by setting and seed, the curves of the chosen runs."""
+def chart_data(report: Report, opening: list[Unit], pairs: Pairs | None = None) -> dict[str, Any]:
+    """Return looks of the methods and, by setting, what can be drawn of it.
+
+    A setting has its mean over data seeds first, where there are several, then each of them.
+    """
+    pairs = pairs or Pairs(report)
     looks = {}
     for method in report.methods:
         look = style(method)
         looks[method] = {
             "label": look.label,
-            "light": look.colour,
-            "dark": on_dark(look.colour),
+            # Dashes distinguish predictors, so that colours are those of the boxes above the chart.
+            "light": style(plain(method)).colour,
+            "dark": on_dark(style(plain(method)).colour),
             "shape": _SHAPES.get(look.shape, "circle"),
+            "base": plain(method),
+            "with": qualifier(method),
         }
-    settings = []
-    for units in families(report):
-        seeds = []
-        for unit in units:
-            frame = curves(report, report.chosen_runs(unit))
-            repeats = {cell.method: cell for cell in report.cells(unit)}
-            seeds.append(
-                {
-                    "seed": str(unit.seed),
-                    "title": title(unit),
-                    "start": _short(reference_regret(report, unit)),
-                    "ranked": report.comparability(unit).comparable,
-                    "curves": {
-                        str(rows["method"][0]): _curve(rows)
-                        for rows in frame.partition_by("method", maintain_order=True)
-                    },
-                    "restarts": {method: _restarts(cell) for method, cell in repeats.items()},
-                }
-            )
-        name = without_seed(units[0]) if len(units) > 1 else title(units[0])
-        settings.append({"title": name, "seeds": seeds})
+    settings = [_setting(report, units, pairs) for units in families(report)]
     first = families(report).index(opening) if opening else 0
-    return {"methods": looks, "settings": settings, "opening": first}
+    restarted = any(cell.repeats > 1 for cell in report.cells())
+    return {
+        "methods": looks,
+        "settings": settings,
+        "opening": first,
+        "view": "restarts" if restarted else "seconds",
+    }
 
 
-def _curve(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return a run's curve, or of several repeats their mean by epoch and the range they hold.
+def _setting(report: Report, units: list[Unit], pairs: Pairs) -> dict[str, Any]:
+    comparison = compare(report, units)
+    results = comparison.results
+    views = []
+    if len(comparison.units) > 1:
+        views.append(
+            {
+                "seed": f"mean of {len(comparison.units)}",
+                "title": f"{comparison.title}, mean of {len(comparison.units)} data seeds",
+                **_view(report, comparison.units, results),
+                "restarts": {result.method: _restarts(result, pairs) for result in results},
+            }
+        )
+    for unit in units:
+        cells = report.cells(unit)
+        alone = [Result(cell.method, (cell,)) for cell in cells]
+        with_interval = pairs if len(units) == 1 else None
+        views.append(
+            {
+                "seed": str(unit.seed),
+                "title": title(unit),
+                **_view(report, [unit], alone),
+                "restarts": {result.method: _restarts(result, with_interval) for result in alone},
+            }
+        )
+    known: dict[str, list[Cell]] = {}
+    for unit in units:
+        for cell in report.cells(unit):
+            known.setdefault(cell.method, []).append(cell)
+    return {
+        "title": without_seed(units[0]) if len(units) > 1 else title(units[0]),
+        "seeds": views,
+        "val": {method: _short(_mean_val(cells)) for method, cells in known.items()},
+        "runs": {method: [_runs(cell) for cell in cells] for method, cells in known.items()},
+    }
 
-    A repeat that stopped early holds what it ended with.
+
+def _view(report: Report, units: Sequence[Unit], results: Sequence[Result]) -> dict[str, Any]:
+    """Return what a mean over data seeds and a single one have alike."""
+    runs = [run for result in results for run in result.runs]
+    frame = curves(report, runs)
+    levels: dict[str, list[float]] = {}
+    for unit in units:
+        own = [run for run in runs if run.unit is unit]
+        for predictor, level in start_regrets(own).items():
+            levels.setdefault(predictor, []).append(level)
+    offsets = seed_offsets(frame) if len(units) > 1 else {}
+    return {
+        "starts": {name: _short(float(np.mean(found))) for name, found in levels.items()},
+        "ranked": Comparability.of(units[0].label, runs).comparable,
+        "curves": {
+            str(rows["method"][0]): _curve(rows, offsets)
+            for rows in frame.partition_by("method", maintain_order=True)
+        },
+    }
+
+
+def _curve(rows: pl.DataFrame, offsets: Mapping[int, float]) -> dict[str, Any]:
+    """Return a run's curve, or of several runs their mean by epoch and the range they hold.
+
+    A run that stopped early holds what it ended with. The range leaves out ``offsets``: what data
+    seeds differ by for all methods alike.
     """
     runs = rows.partition_by("run_id", maintain_order=True)
     epochs = np.unique(rows["epoch"].to_numpy())
@@ -109,22 +163,39 @@ def _curve(rows: pl.DataFrame) -> dict[str, Any]:
         "seconds": _shortened(stacked("elapsed_s").mean(axis=0)),
         "solves": stacked("solves").mean(axis=0).round().astype(int).tolist(),
         "best": _shortened(best.mean(axis=0)),
-        "raw": _shortened(stacked("test_regret").mean(axis=0)),
     }
     if len(runs) > 1:
-        found |= {"low": _shortened(best.min(axis=0)), "high": _shortened(best.max(axis=0))}
+        best = best - np.array([[offsets.get(int(run["seed"][0]), 0.0)] for run in runs])
+        return found | {"low": _shortened(best.min(axis=0)), "high": _shortened(best.max(axis=0))}
+    return found | {"raw": _shortened(stacked("test_regret")[0])}
+
+
+def _restarts(result: Result, pairs: Pairs | None) -> dict[str, Any]:
+    """Return expected test regret and total training seconds of best of r, r = 1 … R."""
+    every = range(1, result.repeats + 1)
+    found: dict[str, Any] = {
+        "seconds": [_short(r * spent(result)) for r in every],
+        "best": [_short(result.regret(r)) for r in every],
+        "most": result.most,
+    }
+    ends = [pairs.interval(result, r) for r in range(1, result.most + 1)] if pairs else []
+    known = [each for each in ends if each is not None]
+    if known and len(known) == len(ends):
+        found |= {"low": [_short(low) for low, _ in known], "high": [_short(h) for _, h in known]}
     return found
 
 
-def _restarts(cell: Cell) -> dict[str, Any]:
-    """Return expected test regret and total training seconds of best of r, r = 1 … R."""
-    every = range(1, cell.repeats + 1)
+def _runs(cell: Cell) -> dict[str, Any]:
+    """Return the test regret of every run of a data seed, and which one validation keeps."""
     return {
-        "r": list(every),
-        "seconds": [_short(r * cell.train_s) for r in every],
-        "best": [_short(cell.regret(r)) for r in every],
-        "most": max(1, cell.repeats // 2),
+        "seed": str(cell.unit.seed),
+        "regrets": _shortened(cell.regrets),
+        "kept": int(cell.validation.argmin()),
     }
+
+
+def _mean_val(cells: Sequence[Cell]) -> float:
+    return float(np.mean([cell.val_regret for cell in cells]))
 
 
 def _shortened(values: Numbers) -> list[float | None]:
@@ -133,90 +204,4 @@ def _shortened(values: Numbers) -> list[float | None]:
 
 def _short(value: float | None) -> float | None:
     """Keep five significant digits, more than a screen shows."""
-    return None if value is None else float(f"{value:.5g}")
-
-
-def specification() -> dict[str, Any]:
-    """Return the chart without its data, scales and colours."""
-    hover = {
-        "name": "hover",
-        "select": {
-            "type": "point", "nearest": True, "on": "pointerover", "clear": "pointerout",
-            "toggle": False,
-        },
-    }  # fmt: skip
-    colour = {"field": "method", "type": "nominal", "legend": None}
-    x = {"field": "x", "type": "quantitative"}
-
-    def y(field: str) -> dict[str, Any]:
-        return {
-            "field": field, "type": "quantitative", "title": "test regret",
-            "axis": {"format": "%", "tickCount": 6},  # digits as the step between ticks needs
-        }  # fmt: skip
-
-    # Written out: under `nearest`, Vega-Lite's own tooltip looks for text in the wrong place.
-    row = "(datum.datum || datum)"
-    hints = {
-        "method": f"{row}.label",
-        "training seconds": f"format({row}.seconds, '.4~g')",
-        "test regret": f"format({row}.best, '.2%')",
-        "of this epoch": f"format({row}.raw, '.2%')",
-        "epoch": f"format({row}.epoch, '')",
-        "solver calls": f"format({row}.solves, ',')",
-    }
-    restarts = {
-        "method": f"{row}.label",
-        "best of": f"{row}.r",
-        "training seconds": f"format({row}.seconds, '.4~g')",
-        "expected test regret": f"format({row}.raw, '.2%')",
-    }
-    tooltip = {"expr": _expression(hints)}
-    shape = {"field": "method", "type": "nominal", "legend": None}
-    shown = {"condition": {"param": "hover", "empty": False, "value": 1}, "value": 0}
-    return {
-        "width": "container",
-        "height": 360,
-        "background": "transparent",
-        "autosize": {"type": "fit", "contains": "padding"},
-        "description": "Test regret against training time, one line per method",
-        "usermeta": {"restarts": _expression(restarts)},
-        "layer": [
-            {
-                "data": {"name": "start"},
-                "mark": {"type": "rule", "strokeDash": [5, 4], "clip": True},
-                "encoding": {"y": {"field": "start", "type": "quantitative"}},
-            },
-            {
-                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.14,
-                         "clip": True},
-                "encoding": {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour},
-            },
-            {
-                "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.3, "clip": True},
-                "encoding": {"x": x, "y": y("raw"), "color": colour},
-            },
-            {
-                "mark": {
-                    "type": "line", "interpolate": "step-after", "strokeWidth": 2.2, "clip": True,
-                },
-                "encoding": {"x": x, "y": y("best"), "color": colour},
-            },
-            {
-                "transform": [{"filter": "datum.selected"}],
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "clip": True},
-                "encoding": {"x": x, "y": y("best"), "color": colour, "shape": shape},
-            },
-            {
-                "params": [hover],
-                "mark": {
-                    "type": "point", "filled": True, "size": 110, "clip": True, "tooltip": tooltip,
-                },
-                "encoding": {"x": x, "y": y("best"), "color": colour, "opacity": shown},
-            },
-        ],
-    }  # fmt: skip
-
-
-def _expression(hints: Mapping[str, str]) -> str:
-    """Return a tooltip's lines as an expression of Vega."""
-    return "{" + ", ".join(f"'{name}': {value}" for name, value in hints.items()) + "}"
+    return None if value is None or not np.isfinite(value) else float(f"{value:.5g}")

@@ -15,16 +15,21 @@ from typing import Any
 
 from dglbench import atomic
 from dglbench.errors import ReportError
+from dglbench.packs.layout import SUFFIX
 from dglbench.report import tables
 from dglbench.report.claims.evidence import Evidence
 from dglbench.report.claims.judge import Claim, judge, read_claims
 from dglbench.report.commands import configs, reproduce
 from dglbench.report.loading import Report
-from dglbench.report.page.chart import chart_data, opening_units, runtime, specification
+from dglbench.report.method_names import plain
+from dglbench.report.page.answers import answers
+from dglbench.report.page.chart import chart_data, opening_units, runtime
+from dglbench.report.page.chart_spec import specification, spread_specification
+from dglbench.report.page.examples import examples
+from dglbench.report.page.for_time import for_time
 from dglbench.report.page.machines import machines
 from dglbench.report.page.outline import outline
 from dglbench.report.page.pictures import LONG_TEXT, PACKED, csv_link, pack, pictures
-from dglbench.report.page.verdict import verdict
 from dglbench.report.statistics.comparisons import compare
 from dglbench.report.statistics.ranking import ranking
 from dglbench.report.statistics.standings import Board, standings
@@ -38,12 +43,14 @@ from dglbench.report.tables.power import power
 from dglbench.report.tables.profile import profile
 from dglbench.report.tables.ranks import ranks
 from dglbench.report.tables.resources import resources
+from dglbench.report.tables.rivals import rivals
 from dglbench.report.tables.runs import runs
 from dglbench.report.tables.seeds import seeds
 from dglbench.report.tables.selected import selected
 from dglbench.report.tables.sheet import Sheet
 from dglbench.report.tables.summary import summary
 from dglbench.report.tables.total import total
+from dglbench.words import percent
 
 __all__ = ["build", "steps", "write"]
 
@@ -59,6 +66,10 @@ _BESIDE = {
     "anytime": ("anytime",),
 }
 """Which tables stand under which figure."""
+_PAYS = ("when-it-pays", "predictors")
+"""The figures that stand beside the table of rivals."""
+_FRONT = ("restarts", "spread", "time-vs-regret", "tuning")
+"""The figures that are open; the others are folded."""
 
 
 def steps() -> list[str]:
@@ -106,7 +117,12 @@ def build(
     judged = judge(evidence, read_claims() if claims is None else claims)
     opening = opening_units(report)
     overview = tables.say_measure(summary(report, baseline, boards, evidence.reach), report)
-    drawn, undrawn = pictures(report, watch or (lambda _: None))
+    watch = watch or (lambda _: None)
+    drawn, undrawn = pictures(report, watch)
+    swatches = {name: f"m{at}" for at, name in enumerate(_named(report))}
+    chart = chart_data(report, opening, evidence.pairs)
+    for name, look in chart["methods"].items():
+        look["swatch"] = swatches[name]
     beside = {
         "ranks": ranks(report, baseline),
         "equivalence": equivalence(report, baseline),
@@ -132,35 +148,44 @@ def build(
 
     environment.filters["csv"] = as_csv
     environment.filters["unbroken"] = _unbroken
+    environment.filters["percent"] = percent
+    environment.filters["lowerfirst"] = _lowerfirst
     return environment.get_template("page.html").render(
         version=__version__,
         title=title or f"dglbench: {_name(report.folder)}",
         finished=max((run.finished for run in report.runs), default="")[:10],
-        verdict=verdict(report, ranking(report), boards),
+        answers=answers(report, ranking(report), boards, evidence.pairs),
         outline=outline(report, boards, judged),
         overview=overview,
+        for_time=for_time(boards),
+        rivals=_rivals(report),
+        examples=examples(report),
         methods=report.methods,
-        chart=chart_data(report, opening),
+        bases=list(dict.fromkeys(plain(name) for name in report.methods)),
+        chart=chart,
         opening=compare(report, opening).title if opening else "",
-        specification=specification(),
+        specification={"curves": specification(), "spread": spread_specification()},
         runtime=runtime(),
         leaderboard=tables.say_measure(
             leaderboard(report, boards, evidence.reach, evidence.pairs), report
         ),
         scale=_scales(boards),
         look=style,
-        swatches={name: f"m{at}" for at, name in enumerate(_named(report))},
+        swatches=swatches,
         first_shown=_first_shown(report),
         packed=PACKED,
         long_text=LONG_TEXT,
         on_dark=on_dark,
-        pictures=drawn,
+        pictures=[picture for picture in drawn if picture.name in _FRONT],
+        paying=[picture for picture in drawn if picture.name in _PAYS],
+        further=[picture for picture in drawn if picture.name not in (*_PAYS, *_FRONT)],
         undrawn=undrawn,
         beside={
             name: [tables.say_measure(beside[each], report) for each in names]
             for name, names in _BESIDE.items()
         },
         judged=judged,
+        decided=("supported", "holds in part", "refuted"),
         verdicts=Counter(item.verdict for item in judged),
         tables=[
             _against_the_best(whole["pairwise"]),
@@ -179,9 +204,15 @@ def build(
 
 
 def _name(folder: Path) -> str:
-    """Return what the results are called: of ``tuned/runs``, ``tuned``."""
+    """Return what the results are called: of ``tuned/runs``, ``tuned``; of a pack its name."""
     whole = folder.resolve()
-    return whole.parent.name if whole.name == "runs" and whole.parent.name else whole.name
+    name = whole.parent.name if whole.name == "runs" and whole.parent.name else whole.name
+    return name.removesuffix(SUFFIX)
+
+
+def _lowerfirst(words: str) -> str:
+    """Write a title within a sentence."""
+    return words[:1].lower() + words[1:]
 
 
 def _unbroken(words: str) -> str:
@@ -198,7 +229,8 @@ def _scales(boards: Sequence[Board]) -> dict[str, tuple[float, float]]:
         found = board.standings
         ends = [end for each in found for end in each.interval or (each.result.regret(),)]
         ends += [each.result.regret() for each in found]
-        ends += [end for each in board.starts for end in each.interval or (each.regret,)]
+        # Not the ends of a warm start's interval: it is no method, and often by far the widest.
+        ends += [each.regret for each in board.starts]
         low, high = min(ends), max(ends)
         scales[board.comparison.title] = (low, high) if high > low else (low - 1, high + 1)
     return scales
@@ -209,13 +241,22 @@ def _named(report: Report) -> list[str]:
     return list(dict.fromkeys([*report.methods, *(run.method for run in report.runs)]))
 
 
+def _rivals(report: Report) -> Sheet | None:
+    """Return the table of both kinds of training; None if only one kind was run."""
+    try:
+        return rivals(report)
+    except ReportError:
+        return None
+
+
 def _first_shown(report: Report) -> set[str]:
-    """Return the methods that the chart shows before the reader chooses."""
+    """Return the methods, without predictor, that the chart shows before the reader chooses."""
     from dglbench.report.style.choice import best_of_each_family, is_crowded
     from dglbench.report.style.layout import FREE
 
     crowded = is_crowded(report, FREE)
-    return best_of_each_family(report, report.units) if crowded else set(report.methods)
+    shown = best_of_each_family(report, report.units) if crowded else set(report.methods)
+    return {plain(name) for name in shown}
 
 
 def _against_the_best(sheet: Sheet) -> Sheet:

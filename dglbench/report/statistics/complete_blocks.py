@@ -53,7 +53,10 @@ class Blocks(NamedTuple):
         """Say how many settings there are, and what is averaged within them."""
         words = plural(len(self.settings), "setting")
         seeds = _range([len(each.units) for each in self.settings])
-        repeats = _range([result.repeats for row in self.results for result in row])
+        results = [result for row in self.results for result in row]
+        # What draws nothing has one run and no use for more.
+        drawn = [result for result in results if result.draws] or results
+        repeats = _range([result.repeats for result in drawn])
         inside = [f"{seeds} data seeds"] if seeds not in ("", "1") else []
         inside += [f"{repeats} repeats"] if repeats not in ("", "1") else []
         return f"{words} ({' and '.join(inside)} each)" if inside else words

@@ -71,6 +71,12 @@ class Start:
     """Whether a method that began from it ended lower."""
     label: str = "warm start"
 
+    @property
+    def name(self) -> str:
+        """The predictor and a blank where there are several; else empty."""
+        _, of, predictor = self.label.partition(WITH)
+        return f"{predictor} " if of else ""
+
 
 @dataclass(frozen=True)
 class Board:

@@ -42,7 +42,7 @@ def listing(words: list[str], most: int | None = None) -> str:
 def _source(settings: Mapping[str, Any]) -> list[str]:
     """Name where the data come from, unless they are made up, which is the usual case."""
     source = settings.get("source")
-    if not isinstance(source, str) or source in ("synthetic", "generated"):
+    if not isinstance(source, str) or source in ("synthetic", "generated", "made"):
         return []
     return ["published data" if source == "published" else source.upper()]
 

@@ -9,11 +9,14 @@ import plotnine as p9
 
 from dglbench.data.plot import BLUE, look, what_is_shown
 from dglbench.task import Dataset, Shown
+from dglbench_tasks.pictures.ways import Way, overlaid
 from dglbench_tasks.shortest_path import grid_edges
 
-__all__ = ["edges", "picture"]
+__all__ = ["comparison", "edges", "picture"]
 
 _NUMBERED = 8  # nodes on a side up to which every edge has room for its cost
+_SHADES = ("#E9DCCB", "#D3AC81", "#B07A45", "#7C4A20", "#4A2508")  # of edges, from cheap to dear
+_COMPARED = 20  # nodes on a side up to which a comparison shows what edges cost
 _ALL_DRAWN = 100  # beyond, edges are finer than a pixel: only the path is drawn
 
 
@@ -83,3 +86,32 @@ def picture(dataset: Dataset, shown: Shown) -> Any:
             label_padding=0.12, inherit_aes=False,
         )  # fmt: skip
     return plot
+
+
+def comparison(dataset: Dataset, best: Shown, taken: Shown) -> str:
+    """Draw the edges, the dearer the darker, with the shortest path and the one that was taken."""
+    height, width = dataset.spec.settings.grid
+    frame = edges(dataset, best)
+    frame["rank"] = (frame["cost"].rank(pct=True) * len(_SHADES)).clip(upper=len(_SHADES) - 1)
+    ground = f'<rect x="-.5" y="-.5" width="{width}" height="{height}" fill="#F7F4EF"/>'
+    for shade, colour in enumerate(_SHADES):
+        some = frame[frame["rank"].astype(int) == shade]
+        lines = "".join(
+            f"M{x} {-y}L{x_end} {-y_end}"
+            for x, y, x_end, y_end in zip(
+                some["x"], some["y"], some["x_end"], some["y_end"], strict=True
+            )
+        )
+        if max(height, width) <= _COMPARED:
+            ground += f'<path d="{lines}" stroke="{colour}" stroke-width=".14"/>'
+    ways = (_way(frame), _way(edges(dataset, taken)))
+    return overlaid((-0.5, -0.5, width, height), ground, *ways)
+
+
+def _way(frame: pd.DataFrame) -> Way:
+    """Return the nodes of the path; edges only lead on, so their order is that of their tails."""
+    path = frame[frame["taken"]].sort_values("tail")
+    first = [(float(path["x"].iloc[0]), -float(path["y"].iloc[0]))]
+    return first + [
+        (float(x), -float(y)) for x, y in zip(path["x_end"], path["y_end"], strict=True)
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,12 @@ import plotnine as p9
 
 from dglbench.data.plot import look, what_is_shown
 from dglbench.task import Dataset, Shown
+from dglbench_tasks.pictures.ways import Way, overlaid
 
-__all__ = ["path", "picture"]
+__all__ = ["comparison", "path", "picture"]
 
 _NUMBERED = 14  # tiles on a side up to which every tile has room for its cost
+_QUALITY = 60  # of a map in a comparison, in per cent
 
 
 def path(dataset: Dataset, shown: Shown) -> list[int]:
@@ -70,6 +74,31 @@ def picture(dataset: Dataset, shown: Shown) -> Any:
         )
         priced += p9.scale_colour_identity()
     return map_ | priced
+
+
+def comparison(dataset: Dataset, best: Shown, taken: Shown) -> str:
+    """Draw the map with the cheapest path, and on top of it the path that was taken."""
+    n = dataset.spec.settings.n
+    ways: list[Way] = []
+    for shown in (best, taken):
+        row, column = np.divmod(np.array(path(dataset, shown)), n)
+        ways.append([(x + 0.5, y + 0.5) for x, y in zip(column, row, strict=True)])
+    jpeg = base64.b64encode(_jpeg(dataset.features[best.row])).decode()
+    image = (
+        f'<image width="{n}" height="{n}" preserveAspectRatio="none" '
+        f'href="data:image/jpeg;base64,{jpeg}"/>'
+    )
+    return overlaid((0, 0, n, n), image, *ways)
+
+
+def _jpeg(image: Any) -> bytes:
+    """Compress what the predictor sees: noise makes a map ten times as long without loss."""
+    import matplotlib.image
+
+    content = io.BytesIO()
+    pixels = np.asarray(image, dtype=np.float64).transpose(1, 2, 0)
+    matplotlib.image.imsave(content, pixels, format="jpg", pil_kwargs={"quality": _QUALITY})
+    return content.getvalue()
 
 
 def _pixels(image: Any, n: int) -> pd.DataFrame:
