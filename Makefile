@@ -17,11 +17,12 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
-demo: install ## a few minutes: a small sweep, its report and picture in demo/
-	$(BIN)/dglbench sweep --preset quick --out demo/results
-	$(BIN)/dglbench report demo/results --figure time-vs-regret --out demo
-	$(BIN)/dglbench report demo/results --html demo/report.html
-	@echo "Look at demo/report.html in a browser."
+demo: install ## two minutes: repeats, restart curves and a map in small, in demo/
+	$(BIN)/dglbench sweep --config docs/demo.toml --jobs 2 --out demo/results
+	$(BIN)/dglbench report demo/results --table rivals
+	$(BIN)/dglbench report demo/results --figure restarts --figure when-it-pays --out demo
+	$(BIN)/dglbench report demo/results --html demo/report.html --title "dglbench: a demo"
+	@echo "Open demo/report.html in a browser."
 
 test: install ## all tests but the slow ones
 	$(BIN)/python -m pytest -n auto -m 'not slow'
