@@ -3,20 +3,24 @@
 ``NAME.dglpack/`` (or one uncompressed zip file of that name) holds
 
 - ``manifest.json``: the format, who made the runs (machines, versions), the digest of every
-  dataset, the sweeps' own files (their plans and searches) and the checksums of the other files;
+  dataset, the sweeps' own files (their plans and searches, each as base64 of its deflated text: a
+  plan names every run) and the checksums of the other files;
 - ``runs.parquet``: a row a run. ``record`` is its whole record as JSON, which alone is read back;
   the other columns repeat what a reader without dglbench looks for;
 - ``curves.parquet``: the rows of all tables but the decisions, one table after another. ``table``
   names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table;
-- ``decisions.parquet``: the options taken for the test instances at the selected epoch.
+- ``decisions.parquet``: the options taken for the test instances at the selected epoch; a regret
+  that is |f* - f| to the last bit is left out.
 
 Equal runs make equal packs, byte for byte.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -86,7 +90,9 @@ class Manifest:
 
     def content(self) -> bytes:
         """Return the file: its first line holds the sha256 of all lines below it."""
-        body = json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
+        documents = {name: _deflate(text) for name, text in self.documents.items()}
+        said = {**asdict(self), "documents": documents}
+        body = json.dumps(said, indent=1, sort_keys=True, ensure_ascii=False)
         rest = body.removeprefix("{\n").encode() + b"\n"
         return b'{"sha256": "%s",\n' % sha256(rest).encode() + rest
 
@@ -112,12 +118,20 @@ class Manifest:
                     DataDigest(**{key: each.get(key) for key in DataDigest.__dataclass_fields__})
                     for each in document["data"]
                 ),
-                documents=dict(document["documents"]),
+                documents={k: _inflate(text) for k, text in document["documents"].items()},
                 files=dict(document["files"]),
                 format=version,
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, zlib.error) as error:
             raise RunError(f"{where} has a {MANIFEST} that cannot be read ({error}).") from error
+
+
+def _deflate(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _inflate(text: str) -> str:
+    return zlib.decompress(base64.b64decode(text, validate=True)).decode()
 
 
 def sha256(content: bytes) -> str:

@@ -13,7 +13,15 @@ import numpy as np
 import polars as pl
 
 from dglbench.errors import NewerFormatError, RunError
-from dglbench.packs.layout import MANIFEST, RUNS, TABLE_FILES, Manifest, sha256, table_file
+from dglbench.packs.layout import (
+    DECISIONS,
+    MANIFEST,
+    RUNS,
+    TABLE_FILES,
+    Manifest,
+    sha256,
+    table_file,
+)
 from dglbench.packs.pack_files import read_files
 from dglbench.packs.run_source import RunTables
 from dglbench.runs.record import FORMAT_VERSION, RunRecord
@@ -120,6 +128,9 @@ class PackRuns:
             for name in columns
         ]
         found: pl.DataFrame = rows.select("run", *asked).collect()
+        if file == DECISIONS:
+            told = (pl.col("optimal_value") - pl.col("achieved_value")).abs()
+            found = found.with_columns(pl.col("regret").fill_null(told))
         return found
 
 

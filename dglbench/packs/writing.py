@@ -102,7 +102,14 @@ def _curves_file(runs: RunSet, names: Sequence[str]) -> bytes:
 
 
 def _decisions_file(runs: RunSet, names: Sequence[str]) -> bytes:
-    return _parquet([_numbered(runs, "decisions", names, decision_schema())], stats=False)
+    import pyarrow.compute as pc
+
+    rows = _numbered(runs, "decisions", names, decision_schema())
+    regret = rows.column("regret")
+    told = pc.abs(pc.subtract(rows.column("optimal_value"), rows.column("achieved_value")))
+    kept = pc.if_else(pc.equal(regret, told), None, regret)
+    at = rows.schema.get_field_index("regret")
+    return _parquet([rows.set_column(at, rows.schema.field(at), kept)], stats=False)
 
 
 def _numbered(runs: RunSet, table: str, names: Sequence[str], schema: pa.Schema) -> pa.Table:
