@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: install ## two minutes: repeats, restart curves and a map in small, in demo/
 	$(BIN)/dglbench sweep --config docs/demo.toml --jobs 2 --out demo/results
 	$(BIN)/dglbench report demo/results --table rivals
-	$(BIN)/dglbench report demo/results --figure restarts --figure when-it-pays --out demo
-	$(BIN)/dglbench report demo/results --html demo/report.html --title "dglbench: a demo"
+	$(BIN)/dglbench report demo/results --figure restarts --figure when-it-pays --out demo \
+		--html demo/report.html --title "dglbench: a demo"
 	@echo "Open demo/report.html in a browser."
 
 test: install ## all tests but the slow ones
