@@ -11,6 +11,7 @@ from dglbench.report.statistics.for_time import best_for, budgets, spent
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.ranking import ranking
 from dglbench.report.statistics.standings import standings
+from dglbench.report.style.palette import style
 
 SETTINGS = [("matching", n, seed) for n in (10, 50) for seed in (1, 2, 3)]
 
@@ -81,11 +82,13 @@ def test_times_that_were_measured_unlike_are_not_compared(tmp_path):
 def test_the_table_names_method_restarts_and_regret(report):
     sheet = for_time(standings(report))
     assert [row[0].text for row in sheet.rows] == ["matching-10", "matching-50"]
-    last = sheet.rows[0][-1]
+    assert sheet.columns[-1].key == "warm_start"
+    last = sheet.rows[0][-2]
     choice = best_for(by_setting(report)[0], 1e9)
     assert last.value == choice.regret
+    assert style(choice.result.method).label in last.text
     assert f"{100 * choice.regret:.2f}" in last.text
-    assert ("best of" in last.text) == (choice.r > 1)
+    assert ("best\u00a0of" in last.text) == (choice.r > 1)
 
 
 def test_one_run_each_is_said(tmp_path):
@@ -100,5 +103,6 @@ def test_several_folders_make_one_page(folder, tmp_path, monkeypatch):
     make_folder(tmp_path / "more", ["spo", "dgl-1"], [("knapsack", 24, 25)], epochs=4)
     text = page.build(load(folder, tmp_path / "more"))
     assert "4 methods compared in 3 settings, from 98 runs, all finished." in text
+    assert "<h1>dglbench: results and more</h1>" in text
     for name in ("matching-10", "matching-50", "knapsack-24"):
         assert f'data-title="{name}"' in text

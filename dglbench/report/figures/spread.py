@@ -13,7 +13,7 @@ from dglbench.report.loading import Report
 from dglbench.report.statistics.comparisons import by_setting
 from dglbench.report.style.choice import BEST_ONLY, best_of_each_family, is_crowded
 from dglbench.report.style.layout import FREE, Layout
-from dglbench.report.style.palette import style
+from dglbench.report.style.palette import family, style
 from dglbench.report.style.theme import (
     INK,
     MUTED,
@@ -45,8 +45,12 @@ def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
         kept = best_of_each_family(report, [unit for each in comparisons for unit in each.units])
     rows = []
     for comparison in comparisons:
+        # A setting whose methods have other predictors has rows of its own.
+        known = {family(method) for method in kept & set(comparison.methods)}
+        own = best_of_each_family(report, comparison.units)
+        drawn = kept | {method for method in own if family(method) not in known}
         for result in comparison.results:
-            if result.method not in kept:
+            if result.method not in drawn:
                 continue
             for place, cell in enumerate(result.cells):
                 best = int(cell.validation.argmin())
@@ -128,7 +132,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + look(
             width, (_ROW_IN * step * len(order) + 0.55) * rows + 0.4 + 0.11 * len(written),
             panel_grid_major_y=p9.element_blank(),
-            panel_spacing_x=0.03,  # labels at the ends of two axes would touch
+            panel_spacing_x=0.3 / width,  # labels at the ends of two axes would touch
             axis_text_y=p9.element_text(color=INK),
         )
     )  # fmt: skip

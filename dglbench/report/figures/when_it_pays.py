@@ -12,6 +12,7 @@ from dglbench.report.loading import Report, Unit
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.rivals import ANY, capacity, rivalries, short
 from dglbench.report.style.layout import FREE, Layout
+from dglbench.report.style.palette import TILE_EDGE
 from dglbench.report.style.theme import INK, Figure, lines, look, to_table, wrap
 from dglbench.report.style.titles import without_seed
 
@@ -20,6 +21,7 @@ __all__ = ["FIGURE", "data"]
 _PANEL_IN = 2.2
 _LEAST_IN = 1.7
 """What a panel's title needs."""
+_ANY = "any, and trees"
 _AXES = ("train", "noise")
 
 
@@ -61,12 +63,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         words=pl.struct("gain", "clear").map_elements(_words, return_dtype=pl.String),
         sizes=pl.col("train").map_elements(lambda size: f"{size:,}", return_dtype=pl.String),
         rows=pl.col("predictor").map_elements(
-            lambda name: "any, and trees" if name == ANY else short(name), return_dtype=pl.String
+            lambda name: _ANY if name == ANY else short(name), return_dtype=pl.String
         ),
     )
     panels = list(dict.fromkeys(frame["panel"].to_list()))
     sizes = [f"{size:,}" for size in sorted(set(frame["train"].to_list()))]
-    names = list(dict.fromkeys(frame["rows"].to_list()))
+    known = sorted(set(frame["predictor"].to_list()) - {ANY}, key=capacity)
+    names = [*map(short, known), _ANY]
     most = max(float(frame["gain"].abs().max() or 0.0), 0.1)  # type: ignore[arg-type]
     columns = layout.columns(len(panels), _PANEL_IN)
     width = layout.inches(columns, _LEAST_IN)
@@ -82,7 +85,7 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     return (
         p9.ggplot(to_table(frame, panel=panels, sizes=sizes, rows=names[::-1]),
                   p9.aes("sizes", "rows", fill="gain"))
-        + p9.geom_tile(color="white", size=0.8)
+        + p9.geom_tile(color=TILE_EDGE, size=0.8)
         + p9.geom_text(p9.aes(label="words"), size=6.2, color=INK)
         + p9.facet_wrap("panel", ncol=columns, scales="free_x",
                         labeller=wrap(int(13 * width / columns)))

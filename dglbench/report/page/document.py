@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from dglbench import atomic
 from dglbench.errors import ReportError
 from dglbench.packs.layout import SUFFIX
@@ -34,6 +36,7 @@ from dglbench.report.statistics.comparisons import compare
 from dglbench.report.statistics.ranking import ranking
 from dglbench.report.statistics.standings import Board, standings
 from dglbench.report.style.palette import on_dark, style
+from dglbench.report.style.titles import listing
 from dglbench.report.tables.anytime import anytime
 from dglbench.report.tables.budget import budget
 from dglbench.report.tables.equivalence import equivalence
@@ -56,8 +59,10 @@ __all__ = ["build", "steps", "write"]
 
 _MOST_ROWS = 500
 """Beyond this a table on the page lists what matters; its CSV still holds every row."""
-_MOST_RUNS = 2000
+_MOST_RUNS = 5000
 """The same for the table of runs: what its search box cannot find, a reader takes as not run."""
+_LONG_PART = 60_000
+"""From so many characters on, a table is packed: tables repeat themselves."""
 _BESIDE = {
     "restarts": ("total",),
     "spread": ("seeds", "power"),
@@ -147,12 +152,13 @@ def build(
         return csv_link(tables.render(whole.get(sheet.name, sheet), "csv"))
 
     environment.filters["csv"] = as_csv
+    environment.filters["folded"] = _folded
     environment.filters["unbroken"] = _unbroken
     environment.filters["percent"] = percent
     environment.filters["lowerfirst"] = _lowerfirst
     return environment.get_template("page.html").render(
         version=__version__,
-        title=title or f"dglbench: {_name(report.folder)}",
+        title=title or f"dglbench: {_names(report)}",
         finished=max((run.finished for run in report.runs), default="")[:10],
         answers=answers(report, ranking(report), boards, evidence.pairs),
         outline=outline(report, boards, judged),
@@ -165,7 +171,7 @@ def build(
         chart=chart,
         opening=compare(report, opening).title if opening else "",
         specification={"curves": specification(), "spread": spread_specification()},
-        runtime=runtime(),
+        runtime=pack(runtime()),
         leaderboard=tables.say_measure(
             leaderboard(report, boards, evidence.reach, evidence.pairs), report
         ),
@@ -203,11 +209,31 @@ def build(
     )
 
 
+def _names(report: Report) -> str:
+    """Return what the results are called that the page joins."""
+    places = [report.folder, *(source.path for source in report.source.sources)]
+    return listing(list(dict.fromkeys(_name(place) for place in places)), most=3)
+
+
 def _name(folder: Path) -> str:
     """Return what the results are called: of ``tuned/runs``, ``tuned``; of a pack its name."""
     whole = folder.resolve()
     name = whole.parent.name if whole.name == "runs" and whole.parent.name else whole.name
     return name.removesuffix(SUFFIX)
+
+
+def _folded(html: str) -> Markup:
+    """Pack a part of the page that is long; the page's script puts it back.
+
+    What comes in is the template's own text, escaped already.
+    """
+    whole = Markup(html)
+    if len(whole) <= _LONG_PART:
+        return whole
+    words = "This long part needs scripts; its CSV holds the same."
+    return Markup(
+        '<div data-folded="{}"><noscript><p class="notes">{}</p></noscript></div>'
+    ).format(pack(whole), words)
 
 
 def _lowerfirst(words: str) -> str:

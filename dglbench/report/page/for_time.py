@@ -34,17 +34,17 @@ def for_time(boards: Sequence[Board]) -> Sheet:
     started = any(board.starts for board in ranked)
     columns = (
         SETTING,
-        *([Column("warm_start", "warm start", "what methods began from")] if started else []),
         *(
             Column(f"{time:g}", _words(time), f"within {_words(time)} of training")
             for time in times
         ),
+        *([Column("warm_start", "warm start", "what methods began from")] if started else []),
     )
     rows = [
         (
             Cell(board.comparison.title, board.comparison.label),
-            *([_start(board)] if started else []),
             *(_cell(best_for(board.comparison, time)) for time in times),
+            *([_start(board)] if started else []),
         )
         for board in ranked
     ]
@@ -108,7 +108,7 @@ def _times(comparisons: Sequence[Comparison]) -> list[float]:
 def _cell(choice: Choice | None) -> Cell:
     if choice is None:
         return NOTHING
-    times = f", best of {choice.r}" if choice.r > 1 else ""
+    times = f", best\u00a0of\u00a0{choice.r}" if choice.r > 1 else ""
     words = f"{style(choice.result.method).label}{times}: {percent(choice.regret)}"
     return Cell(words, choice.regret)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dglbench.report.claims.judge import Judged
 from dglbench.report.loading import Report
+from dglbench.report.method_names import plain, qualifier
 from dglbench.report.statistics.standings import Board, Standing
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import listing, plural
@@ -41,10 +42,19 @@ def _scope(report: Report, boards: Sequence[Board]) -> str:
     lost = len(report.runs) - states["done"] + len(report.unreadable)
     total = len(report.runs) + len(report.unreadable)
     sentence = (
-        f"{plural(len(report.methods), 'method')} compared in {plural(len(boards), 'setting')}, "
+        f"{_methods(report)} compared in {plural(len(boards), 'setting')}, "
         f"from {plural(total, 'run')}"
     )
     return f"{sentence}; {lost} of them without a result." if lost else f"{sentence}, all finished."
+
+
+def _methods(report: Report) -> str:
+    """Count the methods, and apart from that how many they are with every predictor and start."""
+    plainly = plural(len({plain(name) for name in report.methods}), "method")
+    found = {qualifier(name) for name in report.methods} - {""}
+    if len(found) < 2:
+        return plainly
+    return f"{plainly} ({len(report.methods)} with their predictors or starts)"
 
 
 def _winners(boards: Sequence[Board]) -> str:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import polars as pl
+import polars.selectors
+
 from dglbench.errors import ReportError
 from dglbench.report.loading import Report
-from dglbench.report.style.palette import on_dark
+from dglbench.report.style.palette import TILE_EDGE, on_dark, tile_on_dark
 
 __all__ = [
     "LONG_TEXT",
@@ -27,13 +30,14 @@ __all__ = [
 ]
 
 PACKED = "data:application/gzip;base64,"
-LONG_TEXT = 150_000
+LONG_TEXT = 50_000
 """From so many characters on, a figure or the chart's data is packed: some pages need to be."""
 _LONG_LINK = 40_000
 _LONG_LINE = 400
 """Characters of a path from which on a tenth of a point is as fine as anyone sees."""
 _PX_PER_PT = 4 / 3
 _DARK_PAPER = "#1D2024"  # the page's --card
+_PAPER = ("#ffffff", TILE_EDGE.lower())
 
 
 class Picture(NamedTuple):
@@ -71,11 +75,7 @@ def pictures(
             undrawn.append((name, str(error)))
             continue
         # Setting, seed and method name a run; its folder's name in every row would double the page.
-        csv = (
-            ""
-            if data.is_empty()
-            else data.drop("run_id", strict=False).write_csv(float_precision=7)
-        )
+        csv = "" if data.is_empty() else _shortened(data.drop("run_id", strict=False)).write_csv()
         same = next((other for other, known in seen.items() if known == csv), None)
         link = f"#figure-{same}" if csv and same else csv and csv_link(csv)
         seen[name] = csv
@@ -84,6 +84,11 @@ def pictures(
         words = figure.title, figure.caption
         drawn.append(Picture(name, *words, encoded, packed, link, _width_px(svg)))
     return drawn, undrawn
+
+
+def _shortened(data: pl.DataFrame) -> pl.DataFrame:
+    """Keep six digits that matter: a curve of a thousand runs is mostly digits."""
+    return data.with_columns(polars.selectors.float().round_sig_figs(6))
 
 
 def csv_link(csv: str) -> str:
@@ -126,12 +131,17 @@ def with_dark_colours(svg: str) -> str:
         for colour in colours
         for paint in ("fill", "stroke")
     )
+    edge = TILE_EDGE.lower()
+    rules += "".join(
+        f'[style*="fill: {colour}; stroke: {edge}"]{{fill:{tile_on_dark(colour)}!important}}'
+        for colour in sorted(set(re.findall(rf"fill: (#[0-9a-f]{{6}}); stroke: {edge}", svg)))
+    )
     style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
     return svg.replace("<defs>", f"<defs>{style}", 1)
 
 
 def _dark(colour: str) -> str:
-    return _DARK_PAPER if colour.lower() == "#ffffff" else on_dark(colour)
+    return _DARK_PAPER if colour.lower() in _PAPER else on_dark(colour)
 
 
 def _width_px(svg: str) -> int:

@@ -34,6 +34,7 @@ from dglbench.report.method_names import (
 
 __all__ = [
     "PHASE_COLOURS",
+    "TILE_EDGE",
     "Style",
     "family",
     "is_dgl",
@@ -41,6 +42,7 @@ __all__ = [
     "on_dark",
     "refresh_period",
     "style",
+    "tile_on_dark",
 ]
 
 
@@ -123,6 +125,10 @@ PHASE_COLOURS = {
 solver's; darker along the stack, for greyscale."""
 
 
+TILE_EDGE = "#FFFFFE"
+"""The edge of tiles with text on them: as good as white, and known by it (`tile_on_dark`)."""
+
+
 @functools.cache
 def style(method: str) -> Style:
     """Return the look of a method, known or not."""
@@ -159,11 +165,11 @@ def _qualified(method: str) -> Style:
     """Return the look of a method with a predictor or a start in its name."""
     plain, _, words = method.partition(WITH)
     of = style(plain)
-    label = f"{of.label}{WITH}{words}"
+    label = f"{of.label}{WITH}{words.replace(':hidden=', ' ').replace(':', ' ')}"
     if words in _USUAL:  # it keeps the look of the method
         return of._replace(label=label)
     pale = _PALEST * (0.6 + 0.4 * (zlib.crc32(words.encode()) % _SHADES) / (_SHADES - 1))
-    shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), words)
+    shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), method)
     return Style(label, _mix(of.colour, "#FFFFFF", pale), shape)
 
 
@@ -172,8 +178,7 @@ def on_dark(colour: str) -> str:
 
     Hues are kept. Greys and pale surfaces are turned round, so that text on them stays legible.
     """
-    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_channels(colour))
     if saturation < 0.25 or lightness > 0.8:
         lightness, saturation = 1 - 0.88 * lightness, 0.6 * saturation
     else:
@@ -181,6 +186,20 @@ def on_dark(colour: str) -> str:
         lightness = 0.4 + 0.75 * min(lightness, 0.45)
     mixed = colorsys.hls_to_rgb(hue, lightness, saturation)
     return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
+
+
+def tile_on_dark(colour: str) -> str:
+    """Return the colour of a tile with text on a dark page: pale ones dark, strong ones less so."""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_channels(colour))
+    # A pale tile has a hue of its own by rounding only.
+    saturation = saturation if lightness < 0.9 else 0.0
+    mixed = colorsys.hls_to_rgb(hue, 0.16 + 0.42 * (1 - lightness), saturation)
+    return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
+
+
+def _channels(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue
 
 
 def _place(variant: str) -> float:

@@ -17,7 +17,7 @@ from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.standings import BASELINES, Board, Standing, Start, standings
 from dglbench.report.statistics.time_to_regret import NEAR, Reach
 from dglbench.report.style.palette import style
-from dglbench.report.style.titles import title
+from dglbench.report.style.titles import listing, title
 from dglbench.report.tables.sheet import (
     NOTHING,
     SETTING,
@@ -60,7 +60,7 @@ def leaderboard(
         "Leaderboard",
         _columns(report, boards),
         tuple(rows),
-        (*_legend(report, boards), *defaults_note(report), *notes),
+        (*_legend(report, boards), *defaults_note(report), *_averaged(boards), *notes),
         by="setting",
         lead=tuple(_unimproved(boards)),
     )
@@ -314,9 +314,7 @@ def _unimproved(boards: Sequence[Board]) -> list[str]:
 def _notes(report: Report, board: Board) -> list[str]:
     comparison, verdict = board.comparison, board.comparability
     where = comparison.title
-    notes = [f"{where}: {_over(board)}."]
-    if comparison.left_out:
-        notes.append(f"{comparison.left_out}.")
+    notes = [f"{comparison.left_out}."] if comparison.left_out else []
     if verdict.unlike_libraries:
         notes.append(
             f"‡ {where}: made with other versions of the numerical libraries than most "
@@ -328,6 +326,17 @@ def _notes(report: Report, board: Board) -> list[str]:
     if all(run.choose == "last" for each in board.standings for run in each.result.runs):
         notes.append(f"{where}: the last epoch counts (choose=last), none is chosen.")
     return notes + _unequal_protocols(board)
+
+
+def _averaged(boards: Sequence[Board]) -> list[str]:
+    """Say over what was averaged, once for the settings that have it in common."""
+    alike: dict[str, list[str]] = {}
+    for board in boards:
+        alike.setdefault(_over(board), []).append(board.comparison.title)
+    return [
+        f"{'every setting' if len(alike) == 1 < len(boards) else listing(titles)}: {words}."
+        for words, titles in alike.items()
+    ]
 
 
 def _over(board: Board) -> str:

@@ -7,11 +7,16 @@
   const data = stored.type === "application/gzip"
     ? await unpack(stored.textContent).json()
     : JSON.parse(stored.textContent);
+  const script = document.createElement("script");
+  script.textContent = await unpack(document.getElementById("chart-runtime").textContent).text();
+  document.head.append(script);
   const specs = JSON.parse(document.getElementById("chart-spec").textContent);
   const control = (name) => document.getElementById(`chart-${name}`);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const boxes = [...document.querySelectorAll("#chart-methods input")];
-  const names = Object.keys(data.methods);
+  const order = boxes.map((box) => box.value);
+  const place = (name) => order.indexOf(data.methods[name].base);
+  const names = Object.keys(data.methods).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const qualifiers = [...new Set(names.map((name) => data.methods[name].with).filter(Boolean))];
   const DASHES = [[1, 0], [7, 3], [2, 3], [8, 3, 2, 3], [4, 4]];
 
@@ -112,7 +117,14 @@
   // Powers of ten, with steps between them where there are few: a log axis draws a line at each 1, 2, …, 9.
   function ticks(low, top) {
     const decades = Math.log10(top / low);
-    const steps = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : decades > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 3, 5, 7];
+    if (decades < 0.8) {
+      const rough = (top - low) / 5;
+      const unit = 10 ** Math.floor(Math.log10(rough));
+      const step = unit * [1, 2, 2.5, 5, 10].find((each) => each * unit >= rough);
+      const first = Math.ceil(low / step);
+      return Array.from({ length: Math.floor(top / step) - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(6)));
+    }
+    const steps = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
     const found = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.log10(top); power++)
       for (const step of steps) {
