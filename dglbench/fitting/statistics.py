@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dglbench.problem import Array
+from dglbench.report.statistics.rivals import SMALL
 from dglbench.statistics import (
     LEVEL,
     SMALLEST_VALUE,
@@ -25,7 +26,6 @@ from dglbench.statistics import (
 
 __all__ = [
     "POWER",
-    "SMALL",
     "Comparison",
     "Estimate",
     "Instances",
@@ -34,8 +34,6 @@ __all__ = [
     "instances_needed",
 ]
 
-SMALL = 0.001
-"""Training for decisions does not pay if it gains at most this much regret: 0.1 points."""
 _ROUNDING = 1e-12
 POWER = 0.8
 """The chance of telling that `instances_needed` asks for."""

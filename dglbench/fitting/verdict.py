@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dglbench.fitting.progress import configuration
-from dglbench.fitting.statistics import POWER, SMALL, Comparison, Estimate
+from dglbench.fitting.statistics import POWER, Comparison, Estimate
+from dglbench.report.statistics.rivals import SMALL
 from dglbench.runs.record import RunRecord
 from dglbench.training.calibration import Calibration, Expected
 from dglbench.words import percent, rough_seconds

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dglbench.fitting.statistics import (
-    SMALL,
     Instances,
     chosen_shares,
     compare,
     instances_needed,
 )
+from dglbench.report.statistics.rivals import SMALL
 from dglbench.statistics import bootstrap_interval
 
 OPTIMAL = np.full(60, 200.0)

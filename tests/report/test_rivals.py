@@ -1,6 +1,7 @@
 """Does it pay? The map, the curve over predictors and the table, from a small sweep."""
 
 import csv
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from dglbench.report.figures import predictors, save, when_it_pays
 from dglbench.report.loading import load
 from dglbench.report.method_names import ACCURATE
 from dglbench.report.statistics.paired import Pairs
-from dglbench.report.statistics.rivals import capacity, of_predictor, rivalries, verdict
+from dglbench.report.statistics.rivals import SMALL, capacity, of_predictor, rivalries, verdict
 from dglbench.report.tables import build
 from dglbench.sweep.request.request import Request, from_preset, read_request
 from dglbench.sweep.request.resolve import resolve
@@ -61,10 +62,25 @@ def test_validation_chooses_both_sides(folder):
             assert chosen.val_regret <= result.val_regret
         gain = rivalry.accurate.regret() - rivalry.focused.regret()
         assert rivalry.gain.mean == pytest.approx(gain)
-        if rivalry.gain.low <= 0 <= rivalry.gain.high:
+        if rivalry.gain.high <= SMALL:
+            assert verdict(rivalry) == "does not pay"
+        elif rivalry.gain.low <= 0:
             assert verdict(rivalry) == "cannot tell with these repeats"
         else:
-            assert verdict(rivalry) == ("pays" if gain > 0 else "does not pay")
+            assert verdict(rivalry) == "pays"
+
+
+def test_a_gain_too_small_to_matter_does_not_pay(folder):
+    report = load(folder)
+    one = rivalries(report, Pairs(report))[0]
+    for low, high, said in (
+        (1e-6, 0.5 * SMALL, "does not pay"),
+        (1e-6, 2 * SMALL, "pays"),
+        (-1e-6, 2 * SMALL, "cannot tell with these repeats"),
+        (-2 * SMALL, -SMALL, "does not pay"),
+    ):
+        gain = one.gain._replace(mean=(low + high) / 2, low=low, high=high)
+        assert verdict(dataclasses.replace(one, gain=gain)) == said
 
 
 def test_with_one_predictor_both_sides_have_it(folder):

@@ -16,10 +16,13 @@ from dglbench.report.method_names import ACCURATE
 from dglbench.report.statistics.comparisons import Comparison, by_setting
 from dglbench.report.statistics.paired import Difference, Pairs
 
-__all__ = ["ANY", "Rivalry", "capacity", "of_predictor", "rivalries", "short", "verdict"]
+__all__ = ["ANY", "SMALL", "Rivalry", "capacity", "of_predictor", "rivalries", "short", "verdict"]
 
 ANY = "any"
 """Where the rivals may have different predictors."""
+
+SMALL = 0.001
+"""Training for decisions does not pay if it gains at most this much regret: 0.1 points."""
 
 _AS_LINEAR = "least-squares"
 """A linear model, though fitted otherwise."""
@@ -62,9 +65,9 @@ def rivalries(report: Report, pairs: Pairs, predictor: str = ANY) -> list[Rivalr
 
 def verdict(rivalry: Rivalry) -> str:
     """Say in words whether training for decisions pays in a setting."""
-    if not rivalry.is_clear:
-        return "cannot tell with these repeats"
-    return "pays" if rivalry.gain_mean > 0 else "does not pay"
+    if rivalry.gain is not None and rivalry.gain.high <= SMALL:
+        return "does not pay"
+    return "pays" if rivalry.is_clear else "cannot tell with these repeats"
 
 
 def of_predictor(result: Result, predictor: str) -> bool:

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Make the reference results: every sweep, then the packs. Each step resumes: give the same command
+# again after whatever stopped it.
+#
+#   results/reference/make.sh OUT [PACK...]
+#
+# PACK is untuned, restarts, tuned, paper or pays; all of them by default. PHASE=plan only says how
+# long each sweep takes. More options for all sweeps come from MORE, such as MORE="--epochs 2" for a
+# trial run.
+set -eu
+here=$(dirname "$0")
+out=${1:?where to write: $0 OUT [PACK...]}
+shift
+[ $# -gt 0 ] || set -- untuned restarts tuned paper pays
+dglbench=${DGLBENCH:-dglbench}
+
+# Plan or run one sweep: its folder, then its options.
+sweep() {
+    folder=$out/$1
+    shift
+    if [ "${PHASE:-run}" = plan ]; then
+        echo "$folder: $($dglbench sweep "$@" --out "$folder" --plan ${MORE:-} | grep ' to make')"
+    else
+        # A sweep that ends with some failed runs says so with exit code 1: go on with the others.
+        $dglbench sweep "$@" --out "$folder" ${MORE:-} || [ $? -eq 1 ]
+    fi
+}
+
+# Pack the folders of some sweeps.
+pack() {
+    name=$1
+    shift
+    [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --force)
+}
+
+make_pack() {
+    case $1 in
+        untuned)
+            pieces="front front-mlp batched general scheduling cora terrain"
+            for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
+            pack untuned $pieces
+            ;;
+        restarts)
+            sweep restarts --config "$here/pieces/restarts.toml"
+            pack restarts restarts
+            ;;
+        tuned)
+            sweep tuning --config "$here/pieces/tuned.toml" --search random --trials 16 \
+                --tune-seeds 0-2 --seeds 10,25,95,101,102 --repeats 4
+            [ "${PHASE:-run}" = plan ] || sweep tuned --config "$(ls "$out"/tuning/chosen-*.toml)"
+            pack tuned tuned
+            ;;
+        paper)
+            sweep paper --config "$here/pieces/paper.toml"
+            sweep paper-qptl --config "$here/pieces/paper-qptl.toml"
+            pack paper paper paper-qptl
+            ;;
+        pays)
+            sweep pays-matching --preset when-it-pays --tasks matching-50 --solver batched
+            sweep pays-knapsack --preset when-it-pays --tasks knapsack-48 --set source=semo --solver batched
+            pack pays pays-matching pays-knapsack
+            ;;
+        *)
+            echo "there is no pack $1: untuned, restarts, tuned, paper, pays" >&2
+            exit 2
+            ;;
+    esac
+}
+
+for name; do PHASE=plan make_pack "$name"; done
+[ "${PHASE:-run}" = plan ] || for name; do make_pack "$name"; done
