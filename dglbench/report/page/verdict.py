@@ -76,4 +76,4 @@ def _one_setting(boards: Sequence[Board]) -> str:
 
 
 def _names(methods: Sequence[str]) -> str:
-    return listing([style(name).label for name in methods], most=6)
+    return listing([style(name).label for name in methods], most=4)

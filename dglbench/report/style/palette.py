@@ -165,7 +165,7 @@ def _qualified(method: str) -> Style:
     """Return the look of a method with a predictor or a start in its name."""
     plain, _, words = method.partition(WITH)
     of = style(plain)
-    label = f"{of.label}{WITH}{words.replace(':hidden=', ' ').replace(':', ' ')}"
+    label = f"{of.label}{WITH}{words}"  # as it is typed on the command line
     if words in _USUAL:  # it keeps the look of the method
         return of._replace(label=label)
     pale = _PALEST * (0.6 + 0.4 * (zlib.crc32(words.encode()) % _SHADES) / (_SHADES - 1))
