@@ -256,7 +256,7 @@ def test_the_example_package_installs_and_trains(tmp_path):
         return done.stdout
 
     run(f"pip install --quiet --no-deps --target {site} .", source)
-    assert run("dglbench list", tmp_path).count("coupons 0.1") == 2
+    assert run("dglbench list", tmp_path).count("coupons 0.1") == 3
     run("dglbench train coupons --method perturbed --epochs 1 --set train=20", tmp_path)
     run("dglbench check-method perturbed", tmp_path)
 
