@@ -17,6 +17,7 @@ from dglbench.report import figures, load, page
 from dglbench.report.claims.judge import read_claims
 from dglbench.report.page.chart import chart_data, opening_units
 from dglbench.report.page.pictures import PACKED, csv_link, pack, small, with_dark_colours
+from dglbench.report.style.palette import TILE_EDGE, tile_on_dark
 
 EVIL = "<script>document.title='owned'</script>"
 
@@ -179,6 +180,17 @@ def test_a_dark_page_repaints_every_colour_and_nothing_else():
     assert re.sub(r"<style>.*?</style>", "", dark) == drawing
 
 
+def test_tiles_with_text_on_them_stay_darker_than_the_text_on_a_dark_page():
+    tile = f"fill: #2c7fb8; stroke: {TILE_EDGE.lower()}; stroke-width: 1"
+    drawing = f'<svg><defs></defs><path style="{tile}"/><path style="fill: #222222"/></svg>'
+    dark = with_dark_colours(drawing)
+    rules = dict(re.findall(r'style\*="(fill: [^"]+)"\]\{fill:(#\w+)!important\}', dark))
+    painted = rules[f"fill: #2c7fb8; stroke: {TILE_EDGE.lower()}"]
+    brightness = {name: sum(bytes.fromhex(colour[1:])) for name, colour in rules.items()}
+    assert painted == tile_on_dark("#2C7FB8")
+    assert sum(bytes.fromhex(painted[1:])) < brightness["fill: #222222"] - 250
+
+
 def test_a_title_and_a_verdict_come_first(folder, monkeypatch):
     monkeypatch.setattr(figures, "FIGURES", {})
     text = page.build(load(folder), title="My <results>")
@@ -224,6 +236,19 @@ def test_our_own_claims_are_not_called_the_papers(text):
     counted = re.search(r"Of (\d+) claims of the paper these logs", text)[1]
     assert int(counted) == sum(claim.origin == "paper" for claim in read_claims())
     assert "claims of dglbench&#39;s own these logs" in text
+
+
+def test_a_long_table_is_packed_and_comes_out_whole(folder, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", {})
+    whole = page.build(load(folder))
+    monkeypatch.setattr(page.document, "_LONG_PART", 100)
+    folded = page.build(load(folder))
+    parts = re.findall(r'data-folded="([^"]+)"', folded)
+    assert len(parts) > 3
+    for part in parts:
+        html = gzip.decompress(base64.b64decode(part)).decode()
+        assert html.strip() in whole, "no byte of it is changed"
+        assert EVIL not in html
 
 
 def test_every_table_has_a_caption(text):

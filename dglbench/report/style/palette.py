@@ -108,7 +108,7 @@ _SHADES = 5
 _USUAL = ("linear", "warm", f"linear{WITH}warm")
 """Predictor and start of the paper."""
 _PALEST = 0.35
-"""How much white another predictor or start has: more would not stand out on a dark page."""
+"""How much lighter another predictor or start is: more would not stand out on white paper."""
 _PLACES = {"dbb": 0.0, "pfyl": 0.33, "nce": 0.67, "pg": 1.0}
 """Where built-in variants stand in their family's shades: as far apart as these allow."""
 _DARKEST_PERIOD = 0.25
@@ -170,7 +170,15 @@ def _qualified(method: str) -> Style:
         return of._replace(label=label)
     pale = _PALEST * (0.6 + 0.4 * (zlib.crc32(words.encode()) % _SHADES) / (_SHADES - 1))
     shape = _pick(_VARIANT_SHAPES.replace(of.shape, ""), method)
-    return Style(label, _mix(of.colour, "#FFFFFF", pale), shape)
+    return Style(label, _lighter(of.colour, pale), shape)
+
+
+def _lighter(colour: str, share: float) -> str:
+    """Return a lighter shade of the same hue: mixed with white, all hues end in the same grey."""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_channels(colour))
+    lightness = min(lightness + share * (1 - lightness), 0.5)
+    mixed = colorsys.hls_to_rgb(hue, lightness, 0.85 * saturation)
+    return "#" + "".join(f"{round(255 * channel):02X}" for channel in mixed)
 
 
 def on_dark(colour: str) -> str:
