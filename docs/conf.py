@@ -15,6 +15,7 @@ myst_enable_extensions = ["colon_fence"]
 # Neither a copy of the sources nor a line on who made the site.
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 
 
 _FIGURES = Path(__file__).parent.parent / "results" / "reference" / "figures"

@@ -76,7 +76,7 @@ def follow(
                 shown = run(pages.with_globs(asked, folder))
                 printed[shlex.join(words)] = shown
         if part.kind == "text":
-            assert part.text.strip() in " ".join(shown.split()), part.text
+            assert " ".join(part.text.split()) in " ".join(shown.split()), part.text
         elif part.kind == "python" and not part.file and page in SCRIPTED:
             script += part.text
             command = [sys.executable, "-W", "error", "-c", script]
