@@ -161,7 +161,7 @@ def reduced(words: Sequence[str]) -> list[str]:
         return [*kept, *(("--rerun", "1") if "--rerun" in words else ())]
     if verb == "sweep" and any(word.endswith(tuple(_COPIES)) for word in words):
         return [*words, "--plan"]
-    if ("--preset", "published") in pairwise(words):
+    if any(a == "--preset" and b.startswith("published") for a, b in pairwise(words)):
         return [*kept, *_PUBLISHED] if "batched" in words else [*words, "--plan"]
     kept += _ADDED[verb]
     if verb == "fit" or {"--data", "--config", "--like"} & {*words}:
