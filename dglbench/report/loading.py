@@ -190,10 +190,14 @@ def _searched(sweeps: Iterable[Mapping[str, Any]]) -> set[str]:
 
 def _choose(report: Report) -> dict[tuple[str, str], Cell]:
     """Pick each method's cells by validation regret, passing over damaged runs."""
-    lost = [run for run in report.runs if run.state not in ("done", "interrupted")]
-    damaged: set[str] = set()
+    passed = _tried_first(report.sweeps)
+    lost = [
+        run
+        for run in report.runs
+        if run.state not in ("done", "interrupted") and run.run_id not in passed
+    ]
     while True:
-        chosen = choose((run for run in report.current if run.run_id not in damaged), lost)
+        chosen = choose((run for run in report.current if run.run_id not in passed), lost)
         runs = sorted(
             (run for cell in chosen.values() for run in cell.runs), key=lambda run: run.run_id
         )
@@ -203,7 +207,27 @@ def _choose(report: Report) -> dict[tuple[str, str], Cell]:
         found = {run_id for run_id, _ in report.unreadable} & {run.run_id for run in runs}
         if not found:
             return chosen
-        damaged |= found
+        passed |= found
+
+
+def _tried_first(sweeps: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the runs of trials where the best were trained again: those runs alone decide.
+
+    The search itself chooses by them, so that a lucky first try is not what stands for a method.
+    """
+    groups = [group for sweep in sweeps for group in sweep.get("groups") or []]
+    trials = [
+        [trial for trial in group.get("trials") or [] if isinstance(trial, Mapping)]
+        for group in groups
+        if isinstance(group, Mapping)
+    ]
+    return {
+        str(run)
+        for group in trials
+        if any(trial.get("again") for trial in group)
+        for trial in group
+        for run in trial.get("runs") or []
+    }
 
 
 def _read_tables(

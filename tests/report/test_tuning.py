@@ -18,12 +18,15 @@ TEST = [0.35, 0.25, 0.15, 0.45]
 
 
 def search(out, kind, *, again=None):
-    """Four trials on two data seeds each, as a sweep lists them; ``again`` maps trial to test."""
+    """Four trials on two data seeds each, as a sweep lists them.
+
+    ``again`` maps a trial that is made again to its new validation and test regret.
+    """
     trials = []
     for number, (validation, test) in enumerate(zip(VALIDATION, TEST, strict=True)):
         entry = {"trial": number, "runs": trial_runs(out, number, validation, test), "again": None}
         if again and number in again:
-            entry["again"] = {"runs": trial_runs(out, number, validation, again[number], 9)}
+            entry["again"] = {"runs": trial_runs(out, number, *again[number], 9)}
         trials.append(entry)
     group = {"method": "spo", "run_id": trials[1]["runs"][0], "trials": trials}
     (out / "sweep-abc.json").write_text(json.dumps({"search": kind, "groups": [group]}))
@@ -70,8 +73,15 @@ def test_a_search_that_learns_shows_the_path_it_took(tmp_path):
 
 def test_trials_made_again_are_judged_by_their_new_runs(tmp_path):
     """The lucky first run of a trial may choose it; what it is worth, the new runs say."""
-    (found,) = searches(search(tmp_path, "random", again={1: 0.5}))
+    (found,) = searches(search(tmp_path, "random", again={1: (0.1, 0.5)}))
     assert curve(found)["test_regret"][-1] == pytest.approx(0.5)
+
+
+def test_a_report_chooses_by_runs_made_again_alone_as_the_search_did(tmp_path):
+    """The mean with the lucky first run of trial 1 would be the lowest; the new runs' is not."""
+    report = search(tmp_path, "random", again={1: (0.28, 0.5), 2: (0.25, 0.6)})
+    assert {run.options["lr"] for run in report.chosen_runs()} == {2.1}
+    assert {run.test_regret for run in report.chosen_runs()} == {0.6}
 
 
 def test_runs_of_a_sweep_that_lists_no_trials_are_taken_in_their_order(tmp_path):
