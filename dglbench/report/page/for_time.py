@@ -74,8 +74,10 @@ def leads(boards: Sequence[Board]) -> str:
     said = []
     for at, (first, last, method, counts) in enumerate(spans):
         when = f"within {_words(first)}"
-        if last > first:
-            when = f"from {_words(first)} on" if at else f"up to {_words(last)}"
+        if at == len(spans) - 1:
+            when = f"from {_words(first)} on"
+        elif last > first:
+            when = f"up to {_words(last)}" if at == 0 else f"from {_words(first)}"
         said.append(f"{when} {_leader(method, counts, len(ranked))}")
     return (
         "The lowest expected test regret for the training time one has, restarts included: "

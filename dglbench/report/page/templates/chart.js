@@ -192,7 +192,7 @@
       encoding.x.scale = { type: log.x ? "log" : "linear", nice: false, padding: 12 };
       encoding.x.title = TITLES[x];
       encoding.x.axis = { format: "~g", tickCount: 6, labelOverlap: true };
-      if (log.x) encoding.x.axis.values = ticks(Math.min(...ends) / 2, Math.max(...ends) * 2);
+      if (log.x) encoding.x.axis.values = ticks(Math.min(...ends) / 1.15, Math.max(...ends) * 1.15);
       encoding.color.scale = look.color;
       if (encoding.shape) encoding.shape.scale = look.shape;
       if (encoding.strokeDash) encoding.strokeDash.scale = look.dash;
