@@ -178,14 +178,14 @@ def _read_sweeps(source: RunSet) -> tuple[Mapping[str, Any], ...]:
 
 
 def _searched(sweeps: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the methods whose options a search chose: there, a start is an option like others."""
-    groups = [
-        group
+    """Return the methods whose options a search chose, here or before: a start is one of them."""
+    return {
+        str(group.get("method"))
         for sweep in sweeps
-        if sweep.get("search") not in (None, "none")
         for group in sweep.get("groups") or []
-    ]
-    return {str(group.get("method")) for group in groups if isinstance(group, Mapping)}
+        if isinstance(group, Mapping)
+        and (sweep.get("search") not in (None, "none") or group.get("tuned"))
+    }
 
 
 def _choose(report: Report) -> dict[tuple[str, str], Cell]:

@@ -156,12 +156,18 @@ def test_starts_that_are_compared_have_names_that_tell_them_apart(tmp_path):
     assert sorted(report.methods, key=method_order) == report.methods
 
 
-def test_a_start_that_a_search_chose_is_an_option_like_others(tmp_path):
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        '{"search": "random", "groups": [{"method": "spo", "run_id": "none"}]}',
+        '{"search": "none", "groups": [{"method": "spo", "run_id": "none", "tuned": {"trials": 4}}]}',
+    ],
+    ids=["here", "elsewhere"],
+)
+def test_a_start_that_a_search_chose_is_an_option_like_others(tmp_path, sweep):
     for start, factor in (("warm", 1.0), ("fresh", 0.5)):
         make_run(tmp_path, "spo", epochs=2, options=Started(start=start), regret_factor=factor)
-    (tmp_path / "sweep-abc.json").write_text(
-        '{"search": "random", "groups": [{"method": "spo", "run_id": "none"}]}'
-    )
+    (tmp_path / "sweep-abc.json").write_text(sweep)
     report = load(tmp_path)
     assert report.methods == ["spo"]
     assert report.chosen_runs()[0].options["start"] == "fresh"
