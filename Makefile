@@ -51,8 +51,8 @@ docs: install ## build the documentation site into site/, to be read offline
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs site
 	@echo "Look at site/index.html in a browser."
 
-reference: install ## tune and time the whole field in reference-runs/, resumable (see results/reference)
-	DGLBENCH=$(BIN)/dglbench PYTHON=$(BIN)/python results/reference/field/make.sh reference-runs
+reference: install ## make the reference results in reference-runs/, in pieces that resume (see results/reference)
+	DGLBENCH=$(BIN)/dglbench results/reference/make.sh reference-runs
 
 clean: ## remove caches and the demo, keep .venv, data/ and results/
 	rm -rf demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,8 +17,8 @@ from pathlib import Path
 import tomlkit
 
 import dglbench.sweep.plan.reference_pace as pace
+from dglbench.packs.reading import PackRuns
 from dglbench.report.style.palette import method_order
-from dglbench.runs.store import read_record, run_folders
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "results" / "reference"
@@ -29,9 +29,8 @@ def table(reference: Path) -> str:
     found: dict[tuple[str, int, int, int, str], dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    holders = sorted([*reference.glob("*/runs"), *reference.glob("*/timed/*")])
-    for folder in (path for runs in holders for path in run_folders(runs)):
-        record = read_record(folder)
+    packs = [PackRuns(path) for path in sorted(reference.glob("*.dglpack"))]
+    for record in (pack.record(name) for pack in packs for name in pack.names):
         identity, settings = record.identity, record.identity.settings
         if record.state != "done" or record.summary is None:
             continue

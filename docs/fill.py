@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from dglbench.cli import main
 
@@ -33,9 +35,10 @@ def printed(command: str) -> str:
     """Return what a command prints, as Markdown."""
     words = shlex.split(command, comments=True)[1:]
     _, _, part = command.partition(" # ")
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        if main([*words, "--format", "md", "--out", folder, "--quiet"]):
-            raise SystemExit(f"this failed: {command}")
+    if "--claims" in words:
+        return _claims(json.loads(_run([*words, "--json"])))
+    with tempfile.TemporaryDirectory() as folder:
+        _run([*words, "--format", "md", "--out", folder, "--quiet"])
         (file,) = Path(folder).glob("*.md")
         text = file.read_text("utf-8").partition("\n")[2]
     if part:
@@ -46,6 +49,24 @@ def printed(command: str) -> str:
             line for line in below.partition("### ")[0].splitlines() if line[:1] == "|"
         )
     return re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE).strip()
+
+
+def _run(words: list[str]) -> str:
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        if main(words):
+            raise SystemExit(f"this failed: dglbench {shlex.join(words)}")
+    return told.getvalue()
+
+
+def _claims(document: dict[str, Any]) -> str:
+    """List the verdicts; what nothing here is about is left out."""
+    rows = [
+        f"| {claim['statement']} | {claim['verdict']} | {claim['summary']} |"
+        for claim in document["claims"]
+        if any(finding["outcome"] != "absent" for finding in claim["findings"])
+    ]
+    return "\n".join(["| statement | verdict | settings |", "| --- | --- | --- |", *rows])
 
 
 def fill(text: str) -> str:

@@ -160,7 +160,7 @@ def test_starts_that_are_compared_have_names_that_tell_them_apart(tmp_path):
     "sweep",
     [
         '{"search": "random", "groups": [{"method": "spo", "run_id": "none"}]}',
-        '{"search": "none", "groups": [{"method": "spo", "run_id": "none", "tuned": {"trials": 4}}]}',
+        '{"search": "none", "groups": [{"method": "spo", "run_id": "-", "tuned": {"trials": 4}}]}',
     ],
     ids=["here", "elsewhere"],
 )
