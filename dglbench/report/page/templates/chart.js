@@ -24,7 +24,9 @@
   control("setting").value = data.opening;
   control("x").value = data.view;
   for (const name of qualifiers) control("with").append(new Option(name, name));
-  control("with").closest("label").hidden = qualifiers.length < 2;
+  const withs = control("with").closest("label");
+  withs.hidden = qualifiers.length < 2;
+  if (qualifiers.every((words) => ["warm", "fresh"].includes(words))) withs.firstChild.textContent = "Start ";
   for (const box of boxes) control("lit").append(new Option(box.dataset.label, box.value));
 
   const setting = () => data.settings[control("setting").value];
