@@ -20,8 +20,8 @@ def sheet():
 
 def test_the_page_has_every_row_of_the_table_and_no_other(sheet):
     printed = [line for line in render(sheet, "md").splitlines() if line.startswith("|")]
-    assert printed
-    assert [line for line in PAGE.splitlines() if line.startswith("|")] == printed
+    assert len(printed) > len(sheet.rows) > 0
+    assert sorted(line for line in PAGE.splitlines() if line.startswith("|")) == sorted(printed)
 
 
 def test_least_squares_is_the_published_one_run_by_run(sheet):
