@@ -55,11 +55,12 @@ def main() -> int:
         and entry.setting == "shortest-path-5"
     ]
     for entry in entries:
+        asked = {"source": "published", "train": entry.train, "degree": entry.degree}
         dglbench.run_many(
             tasks=[entry.setting],
             methods=["batch-mean"],
             plugins=[__file__],
-            set={"source": "published", "train": entry.train, "degree": entry.degree},
+            set=asked,
             option={"lr": 0.001, "start": "fresh"},
             predictor=["linear:units=raw"],
             seeds=list(entry.seeds),
@@ -69,12 +70,9 @@ def main() -> int:
             solver="batched",
             out=out,
         )
-    runs = load(out).current
-    for entry in entries:
-        asked = {"train": entry.train, "degree": entry.degree}
         found = {
             run.identity.seed: run.record.selected.test.pooled_regret
-            for run in runs
+            for run in load(out).current
             if asked.items() <= run.identity.settings.items() and run.record.selected
         }
         ours = np.array([found[seed] for seed in entry.seeds])
@@ -82,7 +80,8 @@ def main() -> int:
         low, high = t_interval(differences)
         print(
             f"train {entry.train}, degree {entry.degree}: "
-            f"{differences.mean():+.2f} ({low:+.2f} to {high:+.2f})"
+            f"{differences.mean():+.2f} ({low:+.2f} to {high:+.2f})",
+            flush=True,
         )
     return 0
 
