@@ -8,7 +8,8 @@
 - ``runs.parquet``: a row a run. ``record`` is its whole record as JSON, which alone is read back;
   the other columns repeat what a reader without dglbench looks for;
 - ``curves.parquet``: the rows of all tables but the decisions, one table after another. ``table``
-  names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table;
+  names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table,
+  but for what others tell (`dglbench.packs.clocks`, `dglbench.packs.ratios`);
 - ``decisions.parquet``: the options taken for the test instances at the selected epoch; a regret
   that is |f* - f| to the last bit is left out.
 
@@ -40,6 +41,7 @@ __all__ = [
     "RUNS",
     "SUFFIX",
     "TABLE_FILES",
+    "ULPS",
     "DataDigest",
     "Manifest",
     "data_key",
@@ -54,6 +56,9 @@ MANIFEST, RUNS, CURVES, DECISIONS = (
     "manifest.json", "runs.parquet", "curves.parquet", "decisions.parquet",
 )  # fmt: skip
 TABLE_FILES = (RUNS, CURVES, DECISIONS)
+ULPS = "pooled_ulps"
+"""A column of the curves: doubles between a pooled regret and what `dglbench.packs.ratios` tells;
+null where the value itself is kept."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def curve_schema() -> pa.Schema:
     for name, schema in TABLES.items():
         if table_file(name) == CURVES:
             columns |= {column.name: column.type for column in schema}
-    return pa.schema(list(columns.items()))
+    return pa.schema([*columns.items(), (ULPS, pa.int32())])
 
 
 def decision_schema() -> pa.Schema:

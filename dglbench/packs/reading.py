@@ -13,18 +13,22 @@ import numpy as np
 import polars as pl
 
 from dglbench.errors import NewerFormatError, RunError
+from dglbench.packs.clocks import JUDGED, tell_clocks
 from dglbench.packs.layout import (
     DECISIONS,
     MANIFEST,
     RUNS,
     TABLE_FILES,
+    ULPS,
     Manifest,
     sha256,
     table_file,
 )
 from dglbench.packs.pack_files import read_files
+from dglbench.packs.ratios import tell_pooled
 from dglbench.packs.run_source import RunTables
 from dglbench.runs.record import FORMAT_VERSION, RunRecord
+from dglbench.runs.schemas import TIMING
 from dglbench.runs.tables import empty_table
 
 __all__ = ["PackRuns"]
@@ -127,11 +131,14 @@ class PackRuns:
             pl.col(name) if name in known else pl.lit(None).alias(name)  # newer than the pack
             for name in columns
         ]
-        found: pl.DataFrame = rows.select("run", *asked).collect()
+        apart = [ULPS] if table in JUDGED and ULPS in known else []
+        found: pl.DataFrame = rows.select("run", *asked, *apart).collect()
         if file == DECISIONS:
             told = (pl.col("optimal_value") - pl.col("achieved_value")).abs()
             found = found.with_columns(pl.col("regret").fill_null(told))
-        return found
+        if apart:
+            found = tell_pooled(found)
+        return tell_clocks(table, found, lambda: self._scan("timing", TIMING.names))
 
 
 def _brief(error: Exception) -> str:

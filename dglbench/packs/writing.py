@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dglbench.errors import RunError
+from dglbench.packs.clocks import JUDGED, without_clocks
 from dglbench.packs.data_digests import digest_data
 from dglbench.packs.layout import (
     CURVES,
@@ -25,6 +26,7 @@ from dglbench.packs.layout import (
     table_file,
 )
 from dglbench.packs.pack_files import write_files
+from dglbench.packs.ratios import without_pooled
 from dglbench.packs.run_set import RunSet
 from dglbench.runs.record import RunRecord
 from dglbench.runs.schemas import TABLES
@@ -98,7 +100,35 @@ def _runs_file(runs: RunSet, names: Sequence[str], records: Sequence[RunRecord])
 def _curves_file(runs: RunSet, names: Sequence[str]) -> bytes:
     schema = curve_schema()
     tables = [name for name in TABLES if table_file(name) == CURVES]
-    return _parquet([_numbered(runs, name, names, schema) for name in tables], stats=True)
+    parts = [_slim(name, _numbered(runs, name, names, schema), runs, names) for name in tables]
+    return _parquet(parts, stats=True)
+
+
+def _slim(name: str, rows: pa.Table, runs: RunSet, names: Sequence[str]) -> pa.Table:
+    """Leave out what a reader can tell from the rest."""
+    import pyarrow as pa
+
+    def timing() -> pl.DataFrame:
+        return _frame(_numbered(runs, "timing", names, curve_schema()))
+
+    frame = _frame(rows)
+    others = {
+        name: pa.nulls(len(rows), pa.float64()) for name in without_clocks(name, frame, timing)
+    }
+    if name in JUDGED:
+        others |= {each.name: each.to_arrow() for each in without_pooled(frame)}
+    for column, values in others.items():
+        at = rows.schema.get_field_index(column)
+        rows = rows.set_column(at, rows.schema.field(at), values)
+    return rows
+
+
+def _frame(rows: pa.Table) -> pl.DataFrame:
+    import polars as pl
+
+    found = pl.from_arrow(rows)
+    assert isinstance(found, pl.DataFrame)
+    return found
 
 
 def _decisions_file(runs: RunSet, names: Sequence[str]) -> bytes:
