@@ -40,6 +40,7 @@ _NEEDED = ("features", "labels", "A", "b")
 SHARES = (0.6, 0.2, 0.2)
 """Of training, validation and test, where nothing else is said."""
 _TOLERANCE = 1e-6
+_LARGEST = 1e100  # in size: sums of larger labels, and their squares, are no numbers
 
 
 class Imported(NamedTuple):
@@ -274,13 +275,13 @@ def _existing(arrays: Mapping[str, Any], layout: Layout) -> npt.NDArray[np.bool_
 
 
 def _check_labels(layout: Layout, exists: npt.NDArray[np.bool_]) -> None:
-    wrong = ~np.isfinite(layout.labels) & exists
+    wrong = ~(np.abs(layout.labels) <= _LARGEST) & exists
     if wrong.any():
         instance, group, option = np.argwhere(wrong)[0]
         at = f"item {group}" if layout.items else f"group {group}, option {option}"
         raise DatasetError(
-            f"labels hold {int(wrong.sum())} values that are NaN or infinite, first in instance "
-            f"{instance}, {at}; leave such instances out, or say with mask that the option does "
+            f"labels hold {int(wrong.sum())} values that are NaN, infinite or beyond {_LARGEST:g}, "
+            f"first in instance {instance}, {at}; leave such instances out, or say with mask that the option does "
             "not exist."
         )
 

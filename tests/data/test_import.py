@@ -153,8 +153,13 @@ def test_a_single_row_may_be_written_as_groups_by_options():
         (ITEMS, {"b": [1.0, 2.0, 3.0]}, "b has shape (3,) and A has 2 rows; wanted (2,)"),
         (
             ITEMS,
+            {"labels": np.full((K, 6), 1e200)},
+            "120 values that are NaN, infinite or beyond 1e+100, first in instance 0, item 0",
+        ),
+        (
+            ITEMS,
             {"labels": np.full((K, 6), np.nan)},
-            "120 values that are NaN or infinite, first in instance 0, item 0",
+            "120 values that are NaN, infinite or beyond 1e+100, first in instance 0, item 0",
         ),
         (
             ITEMS,
