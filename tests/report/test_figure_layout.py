@@ -7,7 +7,7 @@ import pytest
 from dglbench.errors import ReportError
 from dglbench.report.figures.ranks import _ticks
 from dglbench.report.style.curve_marks import Axis, panel_marks
-from dglbench.report.style.curve_panels import _panel_height
+from dglbench.report.style.curve_panels import _axis, _panel_height, draw_curves
 from dglbench.report.style.curve_panels import _ticks as _curve_ticks
 from dglbench.report.style.layout import Layout, parse_width
 from dglbench.report.style.seed_band import held
@@ -63,6 +63,64 @@ def test_a_marker_above_the_panel_is_not_put_on_its_edge():
     marks = panel_marks(frame, Axis(0.0, 3.0, 3.2, 4.0, 0.1), {})
     assert marks["selected"].is_empty()
     assert marks["ends"]["y"].to_list() == pytest.approx([0.09])
+
+
+def curve(method, seconds, levels, run=0):
+    """Rows of one run, whose last epoch is its best."""
+    return pl.DataFrame(
+        {
+            "setting": "s",
+            "panel": "s",
+            "run_id": f"{method}-{run}",
+            "method": method,
+            "seed": 1,
+            "epoch": range(len(seconds)),
+            "elapsed_s": seconds,
+            "x": seconds,
+            "best_epoch": range(len(seconds)),
+            "test_regret": levels,
+            "best_test_regret": levels,
+            "warm_start_regret": 0.10,
+        },
+        schema_overrides={"epoch": pl.Int32, "best_epoch": pl.Int32},
+    )
+
+
+SHORT = curve("spo", [0.001, 0.002, 0.003], [0.10, 0.09, 0.08])
+
+
+@pytest.mark.parametrize(
+    ("others", "last"),
+    [
+        # All of its training is before its only evaluation, and it takes longest.
+        ([curve("boosted-trees", [0.9], [0.085])], 0.9),
+        # The mean of two runs is within the panel, the longer run alone is not.
+        ([curve("dgl-1", [0.001, 0.004], [0.10, 0.07]),
+          curve("dgl-1", [0.5, 90.0], [0.50, 0.13], run=1)], 90.0),
+        # What ends above the panel is named in a note, and does not make the axis longer.
+        ([curve("two-stage", [0.001, 0.9, 5.0], [0.09, 0.5, 0.5])], 0.003),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # plotnine's own
+def test_every_marker_stands_on_the_axis_of_time(others, last, tmp_path):
+    frame = pl.concat([SHORT, *others])
+    axis, floor = _axis(frame, "elapsed_s", 3.0, {})
+    assert axis.data >= np.log10(last)
+    assert axis.data < np.log10(max(last, 10 * floor)) + 0.1
+    marks = panel_marks(frame.with_columns(pl.col("x").clip(floor)), axis, {})
+    lines = marks["lines"].filter(pl.col("kind") != "warm start")
+    for drawn in (marks["selected"], marks["bands"], lines):
+        assert drawn["x"].is_between(10**axis.left, 10**axis.data).all()
+    plot = draw_curves(
+        frame.drop("panel", "x"), x="elapsed_s", x_title="seconds", x_labels=seconds,
+        titles={"s": "s"}, intervals={},
+    )  # fmt: skip
+    plot.save(tmp_path / "figure.png", verbose=False)  # a removed point would be a warning
+
+
+def test_boosted_trees_alone_stand_at_their_own_time():
+    axis, floor = _axis(curve("boosted-trees", [300.0], [0.09]), "elapsed_s", 3.0, {})
+    assert floor < 300 < 10**axis.data
 
 
 def test_labels_under_a_log_axis_stand_apart():

@@ -93,9 +93,11 @@ def panel_marks(
         for part in ((axis.left, axis.data), (axis.start, axis.right)):
             places = [10**end for end in part]
             lines += _path("", WARM, places, [level] * 2, math.inf, part[0])
+    # What ends above the panel does not lengthen the axis, and is drawn as far as that goes.
+    within = pl.col("x") <= 10**axis.data
     return {
-        "lines": pl.DataFrame(lines, schema=_SCHEMA),
-        "bands": pl.concat(bands) if bands else pl.DataFrame(schema=_BAND),
+        "lines": pl.DataFrame(lines, schema=_SCHEMA).filter(within | (pl.col("kind") == WARM)),
+        "bands": (pl.concat(bands) if bands else pl.DataFrame(schema=_BAND)).filter(within),
         "selected": pl.DataFrame(selected, schema=_POINT),
         "ends": pl.DataFrame(ends, schema=_POINT | {"low": pl.Float64, "high": pl.Float64}),
         "strip": pl.DataFrame(

@@ -244,16 +244,17 @@ def _axis(
     Two-stage training has next to no set-up and calls no solver: its start is
     drawn at the left edge, a little before the first thing that is not zero.
     """
-    tops = {
-        str(panel): limits(rows, intervals)[1]
-        for (panel,), rows in frame.group_by("panel", maintain_order=True)
-    }
-    seen = frame.filter(
-        (pl.col(x) > 0)
-        & (pl.col("epoch") > 0)
-        & (pl.col("best_test_regret") <= pl.col("panel").replace_strict(tops))
-    )[x].to_list()
-    first, last = min(seen, default=1.0), max(seen, default=10.0)
+    starts: list[float] = []
+    places: list[float] = []
+    for _, rows in frame.group_by("panel", maintain_order=True):
+        counted = rows.filter(pl.col(x) > 0)
+        inside = pl.col("best_test_regret") <= limits(rows, intervals)[1]
+        # All of a run that ends within the panel: boosted trees have no epoch after their start,
+        # and of several runs one may lie above while their mean does not.
+        shown = inside | ~pl.col("method").is_in(list(above(rows, intervals)))
+        starts += counted.filter(inside & (pl.col("epoch") > 0))[x].to_list()
+        places += counted.filter(shown)[x].to_list()
+    first, last = min(starts or places, default=1.0), max(places, default=10.0)
     floor = 10.0 ** (math.floor(math.log10(first) + 1e-9) - 1) if x == "solves" else first / 1.5
     left, data = math.log10(floor), max(math.log10(last), math.log10(floor) + 1)
     margin = 0.02 * (data - left)
