@@ -131,4 +131,4 @@ def show_verdict(fitted: Fitted, out: Path, *, as_json: bool) -> None:
         console.out.print(sentence, markup=False, highlight=False)
     console.out.print()
     console.note(f"written: {', '.join(map(str, fitted.files))}")
-    console.note(next_steps(out))
+    console.note(next_steps(out, verdict))

@@ -29,16 +29,24 @@ def write_files(out: Path, verdict: Verdict, model: TrainedPredictor) -> list[Pa
     return [*paths, network]
 
 
-def next_steps(out: Path) -> str:
-    """Say what to do next."""
-    return (
+def next_steps(out: Path, verdict: Verdict) -> str:
+    """Say what to do next; where the choice does not pay, with which accurate run as well."""
+    steps = (
         f"next: dglbench apply {out} --data new.npz --out plan.csv decides about new instances; "
         f"dglbench report {out} compares all runs; the same command with more --minutes goes on."
+    )
+    if verdict.instead is None:
+        return steps
+    return (
+        f"{steps} As training for decisions does not pay here, dglbench apply "
+        f"{out / verdict.instead.record.run_id} --data new.npz --out plan.csv decides with the "
+        "best accurate model instead."
     )
 
 
 def _page(out: Path, verdict: Verdict) -> str:
     said = "\n\n".join(verdict.sentences())
+    steps = next_steps(out, verdict)
     rows = "\n".join(
         f"| {each.role} | {each.name} | {100 * each.regret.value:.2f} % | "
         f"{100 * each.regret.low:.2f}–{100 * each.regret.high:.2f} % | {each.absolute:.4g} | "
@@ -51,5 +59,5 @@ def _page(out: Path, verdict: Verdict) -> str:
         f"|---|---|---|---|---|---|\n{rows}\n\n"
         "All were chosen by validation regret alone; the test instances were looked at once. "
         "*per instance* is the mean regret in the unit of the labels.\n\n"
-        f"{next_steps(out)[0].upper()}{next_steps(out)[1:]}\n"
+        f"{steps[0].upper()}{steps[1:]}\n"
     )

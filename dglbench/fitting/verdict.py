@@ -79,6 +79,12 @@ class Verdict:
         """Whether training for decisions pays; None if these data cannot tell."""
         return self.comparison.pays if self.comparison else None
 
+    @property
+    def instead(self) -> Finalist | None:
+        """The accurate model, where validation chose the other side and that does not pay."""
+        other_side = self.focused is not None and self.chosen.record is self.focused.record
+        return self.accurate if self.pays is False and other_side else None
+
     def document(self) -> dict[str, Any]:
         """Return ``verdict.json``."""
         comparison = self.comparison
