@@ -1,11 +1,12 @@
-"""Fill the tables of README and docs from the reference results.
+"""Fill the tables of README and docs from the reference results, and draw their figures.
 
-    python docs/fill.py
+    python docs/fill.py             # the tables
+    python docs/fill.py --figures   # the figures too
 
-A table stands below a comment with the command that prints it and above ``<!-- end -->``. What
-follows ``#`` in the comment is the heading of the part that is wanted; without it the page has the
-whole table and its notes. Figures of speech are not filled in: tests/test_reference.py holds the
-percentages of the text to the tables.
+A figure stands below a comment with the command that draws it, a table below a comment with the
+command that prints it and above ``<!-- end -->``. What follows ``#`` in the comment is the heading
+of the part that is wanted, or ``table`` for no notes; without it the page has the whole. The text is not
+filled in: tests/test_reference.py holds its percentages to the tables.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ import io
 import json
 import re
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from dglbench.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-_TABLE = re.compile(r"<!-- (dglbench report [^\n]+?) -->\n(.*?)\n<!-- end -->", re.DOTALL)
+_FIGURE = re.compile(r"<!-- (dglbench report [^\n]+ --figure [^\n]+?) -->")
+_TABLE = re.compile(
+    r"<!-- (dglbench report (?:(?!--figure)[^\n])+?) -->\n(.*?)\n<!-- end -->", re.DOTALL
+)
 
 
 def tables(text: str) -> dict[str, str]:
@@ -41,7 +48,9 @@ def printed(command: str) -> str:
         _run([*words, "--format", "md", "--out", folder, "--quiet"])
         (file,) = Path(folder).glob("*.md")
         text = file.read_text("utf-8").partition("\n")[2]
-    if part:
+    if part == "table":
+        text = "\n".join(line for line in text.splitlines() if line[:1] == "|")
+    elif part:
         _, _, below = text.partition(f"### {part}\n")
         if not below:
             raise SystemExit(f"there is no part {part!r} in what this prints: {command}")
@@ -57,6 +66,16 @@ def _run(words: list[str]) -> str:
         if main(words):
             raise SystemExit(f"this failed: dglbench {shlex.join(words)}")
     return told.getvalue()
+
+
+def _draw(command: str) -> Path:
+    """Draw a figure, with a palette: a third of the bytes, and the eye sees no difference."""
+    words = shlex.split(command)[1:]
+    _run([*words, "--quiet"])
+    file = ROOT / words[words.index("--out") + 1]
+    with Image.open(file) as picture:
+        picture.convert("RGB").quantize(256).save(file, optimize=True)
+    return file
 
 
 def _claims(document: dict[str, Any]) -> str:
@@ -79,6 +98,8 @@ def fill(text: str) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         before = page.read_text("utf-8")
+        for command in _FIGURE.findall(before) if "--figures" in sys.argv else []:
+            print(_draw(command))
         after = fill(before)
         if after != before:
             page.write_text(after, "utf-8")

@@ -281,8 +281,8 @@ def _check_labels(layout: Layout, exists: npt.NDArray[np.bool_]) -> None:
         at = f"item {group}" if layout.items else f"group {group}, option {option}"
         raise DatasetError(
             f"labels hold {int(wrong.sum())} values that are NaN, infinite or beyond {_LARGEST:g}, "
-            f"first in instance {instance}, {at}; leave such instances out, or say with mask that the option does "
-            "not exist."
+            f"first in instance {instance}, {at}; leave such instances out, or say with mask that "
+            "the option does not exist."
         )
 
 

@@ -10,8 +10,8 @@
 - ``curves.parquet``: the rows of all tables but the decisions, one table after another. ``table``
   names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table,
   but for what others tell (`dglbench.packs.clocks`, `dglbench.packs.ratios`);
-- ``decisions.parquet``: the options taken for the test instances at the selected epoch; a regret
-  that is |f* - f| to the last bit is left out.
+- ``decisions.parquet``: the options taken for the test instances at the selected epoch; a value
+  that is the optimum's and a regret that is |f* - f|, to the last bit, are left out.
 
 Equal runs make equal packs, byte for byte.
 """

@@ -134,8 +134,9 @@ class PackRuns:
         apart = [ULPS] if table in JUDGED and ULPS in known else []
         found: pl.DataFrame = rows.select("run", *asked, *apart).collect()
         if file == DECISIONS:
-            told = (pl.col("optimal_value") - pl.col("achieved_value")).abs()
-            found = found.with_columns(pl.col("regret").fill_null(told))
+            best, achieved = pl.col("optimal_value"), pl.col("achieved_value")
+            found = found.with_columns(achieved.fill_null(best))
+            found = found.with_columns(pl.col("regret").fill_null((best - achieved).abs()))
         if apart:
             found = tell_pooled(found)
         return tell_clocks(table, found, lambda: self._scan("timing", TIMING.names))

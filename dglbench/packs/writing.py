@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Packed", "pack"]
 
-_LEVEL = 12  # of zstd: packs are written once and read often
+_LEVEL = 19  # of zstd: packs are written once and read often
 _ROWS = 1 << 20  # in a row group; a table of curves starts a new one
 
 
@@ -135,11 +135,16 @@ def _decisions_file(runs: RunSet, names: Sequence[str]) -> bytes:
     import pyarrow.compute as pc
 
     rows = _numbered(runs, "decisions", names, decision_schema())
-    regret = rows.column("regret")
-    told = pc.abs(pc.subtract(rows.column("optimal_value"), rows.column("achieved_value")))
-    kept = pc.if_else(pc.equal(regret, told), None, regret)
-    at = rows.schema.get_field_index("regret")
-    return _parquet([rows.set_column(at, rows.schema.field(at), kept)], stats=False)
+    best, achieved = rows.column("optimal_value"), rows.column("achieved_value")
+    told = pc.abs(pc.subtract(best, achieved))
+    for name, values, guess in (
+        ("regret", rows.column("regret"), told),
+        ("achieved_value", achieved, best),
+    ):
+        at = rows.schema.get_field_index(name)
+        kept = pc.if_else(pc.equal(values, guess), None, values)
+        rows = rows.set_column(at, rows.schema.field(at), kept)
+    return _parquet([rows], stats=False)
 
 
 def _numbered(runs: RunSet, table: str, names: Sequence[str], schema: pa.Schema) -> pa.Table:

@@ -30,7 +30,7 @@ sweep() {
 pack() {
     name=$1
     shift
-    [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --force)
+    [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --zip --force)
 }
 
 make_pack() {
@@ -56,9 +56,8 @@ make_pack() {
             pack paper paper paper-qptl
             ;;
         pays)
-            sweep pays-matching --preset when-it-pays --tasks matching-50 --solver batched
-            sweep pays-knapsack --preset when-it-pays --tasks knapsack-48 --set source=semo --solver batched
-            pack pays pays-matching pays-knapsack
+            sweep pays --config "$here/pieces/pays.toml"
+            pack pays pays
             ;;
         *)
             echo "there is no pack $1: untuned, restarts, tuned, paper, pays" >&2
