@@ -5,8 +5,8 @@
 
 A figure stands below a comment with the command that draws it, a table below a comment with the
 command that prints it and above ``<!-- end -->``. What follows ``#`` in the comment is the heading
-of the part that is wanted, or ``table`` for no notes; without it the page has the whole. The text is not
-filled in: tests/test_reference.py holds its percentages to the tables.
+of the part that is wanted, or ``table`` for no notes; without it the page has the whole. The text
+is not filled in: tests/test_reference.py holds its percentages to the tables.
 """
 
 from __future__ import annotations
