@@ -52,8 +52,7 @@ make_pack() {
             ;;
         paper)
             sweep paper --config "$here/pieces/paper.toml"
-            sweep paper-qptl --config "$here/pieces/paper-qptl.toml"
-            pack paper paper paper-qptl
+            pack paper paper
             ;;
         pays)
             sweep pays --config "$here/pieces/pays.toml"
