@@ -14,6 +14,7 @@ from dglbench.report.statistics.intervals import FEWEST_SEEDS
 from dglbench.report.statistics.paired import Pairs
 from dglbench.report.statistics.ranking import Ranking
 from dglbench.report.statistics.rivals import Rivalry, capacity, rivalries, short
+from dglbench.report.statistics.rivals import verdict as verdict_of
 from dglbench.report.statistics.standings import Board
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import listing, plural
@@ -51,10 +52,10 @@ def _pays(report: Report, pairs: Pairs) -> str:
     if len(whole) == 1:
         return _one(whole[0])
     settings = plural(len(whole), "setting")
-    pays = [each for each in whole if each.is_clear and each.gain_mean > 0]
-    costs = [each for each in whole if each.is_clear and each.gain_mean <= 0]
+    pays = [each for each in whole if verdict_of(each) == "pays"]
+    costs = [each for each in whole if verdict_of(each) == "does not pay"]
     parts = [f"It pays in {len(pays)} of {settings}{_range(pays)}"]
-    parts += [f"it does not in {len(costs)}{_range(costs)}"] if costs else []
+    parts += [f"it does not in {len(costs)}"] if costs else []
     left = len(whole) - len(pays) - len(costs)
     parts += [f"in {left} these runs cannot tell"] if left else []
     sentences = [
@@ -94,7 +95,7 @@ def _by_predictor(report: Report, pairs: Pairs) -> str:
     said = []
     for name in sorted(names, key=capacity) if len(names) > 1 else ():
         found = rivalries(report, pairs, name)
-        pays = sum(each.is_clear and each.gain_mean > 0 for each in found)
+        pays = sum(verdict_of(each) == "pays" for each in found)
         said += [f"{short(name)} in {pays} of {len(found)}"] if found else []
     return f"With the same predictor on both sides it pays with {listing(said)}." if said else ""
 
