@@ -36,7 +36,7 @@ pack() {
 make_pack() {
     case $1 in
         untuned)
-            pieces="front front-mlp batched general scheduling cora terrain"
+            pieces="front front-mlp batched general scheduling terrain"
             for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
             pack untuned $pieces
             ;;
