@@ -28,8 +28,8 @@ def rivals(report: Report) -> Sheet:
         "Does training for decisions pay? Of the methods that train for accuracy, with any "
         "predictor, validation chooses one, and one of all others. gain: test regret of the first "
         "minus that of the second, percentage points with its 95 % interval. It does not pay where "
-        "the gain is at most 0.1 points; else the verdict is \"cannot tell with these repeats\" "
-        "where the interval holds 0.",
+        "the whole interval lies at or below 0.1 points; else the verdict is \"cannot tell with "
+        "these repeats\" where it holds 0.",
         "time: training seconds of one run, without evaluation and without a shared warm start. "
         f"Taken over {' or '.join(over)}.",
     ]  # fmt: skip
