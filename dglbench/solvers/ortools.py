@@ -19,7 +19,7 @@ from dglbench.problem import Array, Mask, Problem
 from dglbench.solvers.base import Bounded, Solver
 from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
-from dglbench.solvers.ortools_integer import IntegerRule, KnapsackRule
+from dglbench.solvers.ortools_integer import SCIP_ERROR, IntegerRule, KnapsackRule
 from dglbench.solvers.path_duals import PathDuals
 from dglbench.structure import Paths
 from dglbench.structure.matrices import pick_one
@@ -35,8 +35,6 @@ GLOP_PARAMETERS = (
 )
 # A row that cannot bind and has more room than this is left open: beyond 1e30 GLOP ends ABNORMAL.
 MOST_ROOM = 1e20
-# SCIP proves its bound on LPs whose reduced costs are right to this (its own default).
-SCIP_ERROR = 1e-7
 SCIP_PARAMETERS = "limits/gap = 0\nlimits/absgap = 0\nnumerics/feastol = 1e-9\n"
 
 
@@ -243,7 +241,7 @@ class OrtoolsSolver(Solver):
         if self.problem.is_integral:
             return IntegralRule(self.problem)
         if CpSatRule.fits(self.problem):
-            return CpSatRule(self.problem, self._relaxed)
+            return CpSatRule(self.problem, self._relaxed, lambda: MipRule(self.problem))
         return MipRule(self.problem)
 
     def _relaxed(self, values: Array, b: Array, mask: Mask, instance: int) -> Relaxed:

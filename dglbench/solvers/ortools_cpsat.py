@@ -11,13 +11,17 @@ asked once more, about those.
 
 Where the search is limited (`Problem.search_limit`), what it found by then is taken, with a bound:
 the least of U, of CP-SAT's own and of what options left out could reach. The limit counts CP-SAT's
-deterministic seconds, so that the answer does not depend on the machine.
+deterministic seconds, so that the answer does not depend on the machine. Where it is not, CP-SAT
+has `TRIAL` of these seconds; then branch and bound over the relaxation takes over, which needs
+little where the relaxation is close and many choices are worth nearly the same (matchings with
+predictions that hardly differ).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +30,12 @@ import numpy.typing as npt
 from dglbench.errors import SolverError
 from dglbench.problem import Array, Mask, Problem
 from dglbench.problem_checks import allowance
-from dglbench.solvers.ortools_integer import IntegerRule, rounding_share, to_integers
+from dglbench.solvers.ortools_integer import (
+    SCIP_ERROR,
+    IntegerRule,
+    rounding_share,
+    to_integers,
+)
 
 __all__ = ["CpSatRule", "Relaxed", "whole_rows"]
 
@@ -41,6 +50,8 @@ SAME = 1e-9
 # Rows whose use is written with up to four decimals are whole numbers after scaling.
 DECIMALS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 MOST_UNITS = 2.0**40
+# Deterministic seconds of CP-SAT before another rule takes over: about as many on a clock.
+TRIAL = 1.0
 
 
 class Relaxed(NamedTuple):
@@ -79,21 +90,24 @@ class CpSatRule(IntegerRule):
 
     Costs are losses against the best option of a group, scaled by a power of two to at most
     2⁴⁰ and rounded. One LP per instance, then one CP-SAT search in most cases: a single worker
-    without limits of time, so that an answer is a function of the instance alone.
+    whose limits count work and not time, so that an answer is a function of the instance alone.
     """
 
     def __init__(
         self,
         problem: Problem,
         relax: Callable[[Array, Array, Mask, int], Relaxed],
+        take_over: Callable[[], IntegerRule],
     ) -> None:
         rows = whole_rows(problem)
         if rows is None:
             raise SolverError("CP-SAT needs rows that are whole numbers.")
         self._rows, self._problem, self._relax = rows, problem, relax
+        self._take_over = cache(take_over)
         self._limit = problem.search_limit
         # Twice: once for accepting a value as good as U, once for options of no loss.
-        self.error = rounding_share(problem.groups, LARGEST_COST) + 2 * problem.groups * SAME
+        own = rounding_share(problem.groups, LARGEST_COST) + 2 * problem.groups * SAME
+        self.error = own if self._limit is not None else max(own, problem.groups * SCIP_ERROR)
 
     @staticmethod
     def fits(problem: Problem) -> bool:
@@ -117,10 +131,12 @@ class CpSatRule(IntegerRule):
         spread = float((existing - np.where(mask, values, np.inf).min(axis=1)).max())
         same = SAME * max(spread, np.finfo(float).tiny) * self._problem.groups
         within, chosen = same, None
-        left = np.inf if self._limit is None else self._limit
+        left = TRIAL if self._limit is None else self._limit
         while True:
             found = self._search(values, b, mask & (loss <= within), left)
             left -= found.work
+            if self._limit is None and not found.whole:
+                return self._take_over().bounded(values, b, mask, instance)
             if found.choice is not None and (
                 chosen is None or _worth(values, found.choice) > _worth(values, chosen)
             ):
@@ -129,7 +145,7 @@ class CpSatRule(IntegerRule):
                 gap = bound - _worth(values, chosen)
                 if found.whole and gap <= max(within, same):
                     return chosen, _worth(values, chosen)
-                if not found.whole or left <= 0:
+                if self._limit is not None and (not found.whole or left <= 0):
                     inside = -np.inf if found.whole else found.bound
                     most = min(bound, max(inside, bound - within))
                     return chosen, max(most, _worth(values, chosen))

@@ -20,6 +20,7 @@ from dglbench.structure import TakeLeave
 
 __all__ = [
     "MOST_UNITS",
+    "SCIP_ERROR",
     "IntegerRule",
     "KnapsackRule",
     "capacity_units",
@@ -31,6 +32,8 @@ __all__ = [
 
 Integers = npt.NDArray[np.int64]
 
+# SCIP proves its bound on LPs whose reduced costs are right to this (its own default).
+SCIP_ERROR = 1e-7
 # Beyond this many units of capacity, dynamic programming is slower than branch and bound.
 MOST_UNITS = 1_000_000
 

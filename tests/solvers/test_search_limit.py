@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dglbench.problem import Problem
-from dglbench.solvers.ortools import OrtoolsSolver
+from dglbench.solvers import ortools_cpsat
+from dglbench.solvers.ortools import MipRule, OrtoolsSolver
 from dglbench.solvers.ortools_cpsat import CpSatRule
 
 _rng = np.random.default_rng(5)
@@ -54,3 +55,18 @@ def test_a_limit_reaches_every_instance():
     limited = HARD.vary(b=np.tile(HARD.b, (6, 1))).limited(0.5)
     assert limited.take([1, 2]).search_limit == 0.5
     assert HARD.limited(0.5).vary(b=np.tile(HARD.b, (6, 1))).search_limit == 0.5
+
+
+def test_branch_and_bound_takes_over_where_cp_sat_has_had_its_trial(best, monkeypatch):
+    monkeypatch.setattr(ortools_cpsat, "TRIAL", 1e-9)
+    taken = []
+    choose = MipRule.choose
+    monkeypatch.setattr(
+        MipRule, "choose", lambda self, *asked: taken.append(1) or choose(self, *asked)
+    )
+    solver = OrtoolsSolver(HARD)
+    x = solver.decide(VALUES)
+    assert len(taken) == len(VALUES)
+    assert (HARD.usage(x) <= HARD.b).all()
+    worth = (VALUES * x).sum(axis=(1, 2))
+    assert (np.abs(worth - best) <= solver.decision_error(VALUES)).all()

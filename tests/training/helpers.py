@@ -53,6 +53,10 @@ OPTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("matching", "pyepo-imle"): {"lr": 0.1},
     ("knapsack", "pyepo-nid"): {"lr": 0.005},
     ("top-k", "dgl-none"): {"lr": 0.2},
+    # Their smooth decision is at a vertex there for the default μ, and has no gradient.
+    ("scheduling", "qptl"): {"mu": 1.0},
+    ("terrain", "qptl"): {"mu": 1.0},
+    ("terrain", "qptl-dual"): {"mu": 1.0},
 }
 
 
