@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["Packed", "pack"]
 
 _LEVEL = 19  # of zstd: packs are written once and read often
+_COMPRESSED: dict[str, Any] = {
+    "compression": "zstd", "compression_level": _LEVEL, "store_schema": False,
+    "dictionary_pagesize_limit": 1 << 23,
+}  # fmt: skip
 _ROWS = 1 << 20  # in a row group; a table of curves starts a new one
 
 
@@ -181,27 +185,43 @@ def _parquet(parts: Iterable[pa.Table], *, stats: bool) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    parts = list(parts)
+    schema = parts[0].schema
+    floats = [field.name for field in schema if pa.types.is_floating(field.type)]
+    others = [_leaf(field) for field in schema if field.name not in floats]
+    encoded = {name: _encoding(pa.concat_tables(parts).select([name])) for name in floats}
     buffer = io.BytesIO()
-    writer = None
-    for part in parts:
-        if writer is None:
-            floats = [f.name for f in part.schema if pa.types.is_floating(f.type)]
-            others = [f.name for f in part.schema if f.name not in floats]
-            writer = pq.ParquetWriter(
-                buffer,
-                part.schema,
-                compression="zstd",
-                compression_level=_LEVEL,
-                use_dictionary=[_leaf(part.schema.field(name)) for name in others],
-                use_byte_stream_split=floats,
-                write_statistics=["table"] if stats else False,
-                store_schema=False,
-            )
-        if len(part):
-            writer.write_table(part, row_group_size=_ROWS)
-    if writer is not None:
-        writer.close()
+    with pq.ParquetWriter(
+        buffer,
+        schema,
+        use_dictionary=[*others, *(name for name in floats if encoded[name] == "dictionary")],
+        use_byte_stream_split=[name for name in floats if encoded[name] == "split"],
+        write_statistics=["table"] if stats else False,
+        **_COMPRESSED,
+    ) as writer:
+        for part in parts:
+            if len(part):
+                writer.write_table(part, row_group_size=_ROWS)
     return buffer.getvalue()
+
+
+def _encoding(column: pa.Table) -> str:
+    """Return how a column of numbers takes the least room: what repeats in it decides."""
+    import pyarrow.parquet as pq
+
+    name = column.column_names[0]
+    options: dict[str, dict[str, Any]] = {
+        "split": {"use_dictionary": False, "use_byte_stream_split": [name]},
+        "dictionary": {"use_dictionary": [name]},
+        "plain": {"use_dictionary": False},
+    }
+
+    def room(encoding: str) -> int:
+        buffer = io.BytesIO()
+        pq.write_table(column, buffer, write_statistics=False, **options[encoding], **_COMPRESSED)
+        return buffer.tell()
+
+    return min(options, key=room)
 
 
 def _leaf(field: pa.Field) -> str:
