@@ -36,17 +36,18 @@ pack() {
 make_pack() {
     case $1 in
         untuned)
-            pieces="front front-mlp batched general scheduling terrain"
+            pieces="front front-mlp batched transport general scheduling cora terrain"
             for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
             pack untuned $pieces
             ;;
         restarts)
-            sweep restarts --config "$here/pieces/restarts.toml"
-            pack restarts restarts
+            pieces="restarts restarts-mlp"
+            for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
+            pack restarts $pieces
             ;;
         tuned)
             sweep tuning --config "$here/pieces/tuned.toml" --search random --trials 16 \
-                --tune-seeds 0-2 --seeds 10,25,95,101,102 --repeats 4
+                --tune-seeds 0-2 --seeds 10,25,95,101,102 --repeats 8
             [ "${PHASE:-run}" = plan ] || sweep tuned --config "$(ls "$out"/tuning/chosen-*.toml)"
             pack tuned tuned
             ;;
