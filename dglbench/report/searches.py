@@ -22,6 +22,17 @@ class Account(NamedTuple):
     edges: tuple[str, ...]
     file: str
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that may stand for the method: ``run_id``, or those that decided a search.
+
+        A search over data seeds is decided by runs on each of them, and ``run_id`` is on the first.
+        """
+        trials = [each for each in self.group.get("trials") or [] if isinstance(each, Mapping)]
+        again = [trial["again"] for trial in trials if isinstance(trial.get("again"), Mapping)]
+        decided = [str(run) for part in again or trials for run in part.get("runs") or []]
+        return tuple(dict.fromkeys([self.run_id, *decided]))
+
 
 def accounts(report: Report) -> Iterator[Account]:
     """Yield what the folder's sweeps say; what is not as a sweep writes it is passed over."""
@@ -48,6 +59,8 @@ class Cost(NamedTuple):
     alike: bool
     """Whether all its seconds were made under the same conditions."""
     source: str
+    led_to: tuple[str, ...]
+    """The runs that may stand for the method by it: they tell searches of equal cost apart."""
     search: str = ""
     """Its kind; ``none`` where nothing was searched."""
 
@@ -58,7 +71,7 @@ class Cost(NamedTuple):
 
 
 def search_costs(report: Report) -> dict[str, Cost]:
-    """Return the accounts that sweeps kept, by the run each led to; the largest if several did."""
+    """Return the accounts that sweeps kept, by the runs each led to; the largest if several did."""
     found: dict[str, Cost] = {}
     kinds = {str(sweep["file"]): str(sweep.get("search") or "") for sweep in report.sweeps}
     for account in accounts(report):
@@ -73,12 +86,14 @@ def search_costs(report: Report) -> dict[str, Cost]:
                 solves=int(said["solver_calls"]),
                 alike=bool(said["concurrency"]),
                 source=account.file,
+                led_to=account.runs,
                 search=str(account.tuned.get("search") or kinds[account.file]),
             )
         except (KeyError, TypeError, ValueError):
             continue  # not as a sweep writes it: count the folder's runs instead
-        if account.run_id not in found or cost.runs > found[account.run_id].runs:
-            found[account.run_id] = cost
+        for run_id in cost.led_to:
+            if run_id not in found or cost.runs > found[run_id].runs:
+                found[run_id] = cost
     return found
 
 

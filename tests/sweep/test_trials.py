@@ -14,6 +14,9 @@ from test_search import ended
 
 from dglbench.cli import main
 from dglbench.errors import SweepError
+from dglbench.report import load
+from dglbench.report.statistics.tuning import curve, searches
+from dglbench.report.tables import build
 from dglbench.runs.store import read_record, run_folders
 from dglbench.sweep import plan_sweep, read_request
 from dglbench.sweep.driver import SweepEnd
@@ -132,6 +135,30 @@ def test_the_search_file_has_every_trial(alone: tuple[Path, SweepEnd]) -> None:
                 assert part["regret"] == pytest.approx(mean)
             spent += trial["seconds"] + (trial["again"] or {"seconds": 0})["seconds"]
         assert group["seconds"] == pytest.approx(spent)
+
+
+def test_the_report_has_the_choice_and_the_cost_of_the_whole_search(
+    alone: tuple[Path, SweepEnd],
+) -> None:
+    """The tuning curve ends there, and no table counts a search once for each data seed."""
+    out, end = alone
+    report = load(out)
+    curves = {found.method: curve(found).row(-1, named=True) for found in searches(report)}
+    (budget, total) = (build(name, report).records() for name in ("budget", "total"))
+    assert [row["method"] for row in budget] == ["two-stage", "spo"]
+    for search in end.searches:
+        method, spent = search.group.method, search.budget()["seconds"]
+        assert {run.run_id for run in report.chosen_runs() if run.method == method} == {
+            record.run_id for record in search.chosen_runs
+        }
+        tests = [r.selected.test.relative_regret for r in search.chosen_runs if r.selected]
+        assert curves[method]["test_regret"] == pytest.approx(sum(tests) / 2)
+        assert curves[method]["seconds"] == pytest.approx(spent)
+        (row,) = (row for row in budget if row["method"] == method)
+        assert (row["setting"], row["runs"]) == ("matching-4", 20)
+        assert row["train_s"] == pytest.approx(spent)
+        (row,) = (row for row in total if row["method"] == method)
+        assert row["tuning_s"] == pytest.approx(spent)
 
 
 def test_the_choice_is_for_seeds_that_tuning_never_saw(

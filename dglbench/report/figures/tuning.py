@@ -36,6 +36,7 @@ _KINDS = {
     True: "solid: what to expect of so many random trials",
     False: "steps: as the search went, each trial after those before",
 }
+_APPROXIMATE = "approximate before the last point: only the best of all trials were trained again"
 _MARKED = frozenset(2**power for power in range(12))
 _PANEL_IN = 1.75
 
@@ -75,11 +76,13 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     marked = long.filter(pl.col("trials").is_in(_MARKED))
     methods = frame["method"].unique().to_list()
     kinds = [kind for kind in _KINDS.values() if kind in set(frame["kind"].to_list())]
+    rerun = any(trial.again for search in searches(report) for trial in search.trials)
     width = layout.inches(2)
     written = lines(
         [
             "of the configuration that validation has chosen so far; markers: 1, 2, 4, … trials",
             *kinds,
+            *([_APPROXIMATE] if rerun else []),
         ],
         width,
     )
@@ -114,8 +117,9 @@ FIGURE = Figure(
         "Test regret of the configuration that a search has chosen after so many trials, and "
         "after so many training seconds. Of a random search it is the exact expectation over the "
         "order of its trials; of a search in which each trial depends on those before, the "
-        "path that was taken, as steps. Where trials were trained again with new training seeds, "
-        "the regret is that of the new runs."
+        "path that was taken, as steps. Where the best trials were trained again with new training "
+        "seeds, these runs alone decide, the regret is theirs, and their seconds count. Before the "
+        "last point this is approximate, because only the best of all trials were trained again."
     ),
     draw=draw,
     data=data,

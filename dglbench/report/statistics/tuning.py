@@ -1,15 +1,24 @@
 """How good is what a search has chosen after k trials, and after so many seconds?
 
 A trial is one configuration, judged by its mean validation regret over the data seeds of the
-search. After k trials the one with the lowest is chosen. Where trials are drawn at random, any k
-of them might have been the first, so the test regret to expect is exact, as that of best of r
-(`dglbench.report.best_of`), at k times a trial's mean cost. Where each trial depends on those
-before (Optuna), there is one path: the one that was taken.
+search. A search over data seeds trains its best four trials again, and these new runs alone decide
+(`dglbench.sweep.search.trials`). The curve follows that rule for the first k trials: of their best
+four, it takes the one with the lowest validation regret of the new runs. The best four of all
+trials are among the best four of any k that hold them, so a trial with new runs always goes before
+one without. Where none of the k has new runs, the first runs decide. The choice has the test regret
+of the runs that decided, and the seconds of new runs count: the last point is the search's own
+choice and account. The points before are approximate, because a shorter search would have trained
+other trials again.
+
+Where trials are drawn at random, any k of them might have been the first, so the expectation over
+their order is exact, as that of best of r (`dglbench.report.best_of`), at k times a trial's mean
+cost. Where each trial depends on those before (Optuna), there is one path: the one that was taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,20 +29,40 @@ from dglbench.report.cells import configuration
 from dglbench.report.loading import Report, Run
 from dglbench.report.style.titles import title, without_seed
 from dglbench.runs.selection import validation_regret
+from dglbench.statistics import Numbers
 
-__all__ = ["Search", "Trial", "curve", "searches"]
+__all__ = ["Round", "Search", "Trial", "curve", "searches"]
 
 _AT_RANDOM = "random"
+
+
+class Round(NamedTuple):
+    """The runs of a trial with one training seed, one for each data seed."""
+
+    validation: float
+    """Mean over data seeds; infinite if a run failed."""
+    test: float
+    """Mean test regret."""
+    seconds: float
+    """Training seconds of all of them."""
 
 
 class Trial(NamedTuple):
     """One configuration of a search."""
 
-    validation: float
-    """Mean over data seeds; infinite if a run failed."""
-    test: float
-    """Mean test regret: of the runs made again with new training seeds, where there are some."""
-    seconds: float
+    first: Round
+    again: Round | None = None
+    """The runs with a new training seed, if it was among the best."""
+
+    @property
+    def deciding(self) -> Round:
+        """The runs by which it is compared with other trials."""
+        return self.again or self.first
+
+    @property
+    def seconds(self) -> float:
+        """Training seconds of all its runs."""
+        return self.first.seconds + (self.again.seconds if self.again else 0.0)
 
 
 class Search(NamedTuple):
@@ -65,17 +94,33 @@ def searches(report: Report) -> list[Search]:
 
 def curve(search: Search) -> pl.DataFrame:
     """Return trials, seconds and test regret of the choice after so many trials."""
-    validation = np.array([trial.validation for trial in search.trials])
-    test = np.array([trial.test for trial in search.trials])
+    places = _places(search.trials)
+    test = np.array([trial.deciding.test for trial in search.trials])
     seconds = np.array([trial.seconds for trial in search.trials])
-    trials = np.arange(1, len(validation) + 1)
+    trials = np.arange(1, len(places) + 1)
     if search.at_random:
-        regret = np.array([float(best_of(validation, test, int(k))) for k in trials])
+        regret = np.array([float(best_of(places, test, int(k))) for k in trials])
         spent = trials * seconds.mean()
     else:
-        regret = np.array([test[validation[:k].argmin()] for k in trials])
+        regret = np.array([test[places[:k].argmin()] for k in trials])
         spent = seconds.cumsum()
     return pl.DataFrame({"trials": trials, "seconds": spent, "test_regret": regret})
+
+
+def _places(trials: Sequence[Trial]) -> Numbers:
+    """Return each trial's place in the order in which the search prefers them, 0 the best.
+
+    Of any of the trials, the choice is the one with the lowest place; infinite if it failed.
+    """
+    order = sorted(
+        range(len(trials)),
+        key=lambda at: (trials[at].again is None, trials[at].deciding.validation, at),
+    )
+    places = np.full(len(trials), math.inf)
+    for place, at in enumerate(order):
+        if math.isfinite(trials[at].deciding.validation):
+            places[at] = place
+    return places
 
 
 def _groups(report: Report) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -90,7 +135,9 @@ def _groups(report: Report) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _of_group(
     report: Report, kind: str, group: Mapping[str, Any], runs: Mapping[str, Run]
 ) -> Search | None:
-    """Read a group's trials as the sweep lists them, or else off its runs."""
+    """Read a group's trials as the sweep lists them, or else off its runs; None if none won."""
+    if group.get("run_id") is None:
+        return None
     listed = group.get("trials")
     if isinstance(listed, list):
         members = [run for trial in listed for run in _named(trial, runs)]
@@ -107,7 +154,7 @@ def _of_group(
         by_options: dict[str, list[Run]] = {}
         for run in sorted(members, key=lambda run: run.finished):
             by_options.setdefault(configuration(run.identity), []).append(run)
-        trials = [made for each in by_options.values() if (made := _of_runs(each)) is not None]
+        trials = [Trial(_of_runs(each)) for each in by_options.values()]
         several = False
     if not members or not trials:
         return None
@@ -123,18 +170,27 @@ def _named(trial: Any, runs: Mapping[str, Run]) -> list[Run]:
 
 def _trial(trial: Mapping[str, Any], runs: Mapping[str, Run]) -> Trial | None:
     """Return a listed trial; None if its runs are not in the report."""
-    first = _named(trial, runs)
-    made = _of_runs(first)
-    if made is None:
-        return None
-    again = _of_runs(_named(trial.get("again"), runs))
-    return made if again is None else made._replace(test=again.test)
+    first = _round(trial, runs)
+    return None if first is None else Trial(first, _round(trial.get("again"), runs))
 
 
-def _of_runs(runs: list[Run]) -> Trial | None:
-    if not runs:
+def _round(entry: Any, runs: Mapping[str, Run]) -> Round | None:
+    """Return a listed round; None if its runs are not in the report.
+
+    What it was chosen by and what it cost is of all data seeds, also in a report on some of them.
+    """
+    found = _named(entry, runs)
+    if not found:
         return None
+    regret, seconds = entry.get("regret"), entry.get("seconds")
+    return _of_runs(found)._replace(
+        validation=regret if isinstance(regret, int | float) else math.inf,
+        seconds=seconds if isinstance(seconds, int | float) else 0.0,
+    )
+
+
+def _of_runs(runs: Sequence[Run]) -> Round:
     validation = [validation_regret(run.record) for run in runs]
     test = [run.test_regret for run in runs]
     spent = sum(run.train_s or 0.0 for run in runs)
-    return Trial(float(np.mean(validation)), float(np.mean(test)), spent)
+    return Round(float(np.mean(validation)), float(np.mean(test)), spent)

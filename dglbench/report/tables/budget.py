@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dglbench.report.cells import configuration
-from dglbench.report.loading import Report, Run
+from dglbench.report.loading import Report, Run, Unit
 from dglbench.report.searches import Cost, search_costs, search_notes
+from dglbench.report.statistics.comparisons import Comparison
 from dglbench.report.style.palette import method_order, style
 from dglbench.report.tables.selected import GIVEN, given_or_count
 from dglbench.report.tables.sheet import (
@@ -16,7 +17,6 @@ from dglbench.report.tables.sheet import (
     Column,
     Sheet,
     count,
-    setting_cell,
     text,
 )
 from dglbench.words import seconds
@@ -29,20 +29,21 @@ def budget(report: Report) -> Sheet:
 
     A sweep's own account is used where it led to the chosen run; else every run
     of the method in the folder counts, because the choice was made among them.
+    A search over several data seeds has one row.
     """
     groups: dict[tuple[str, str], list[Run]] = {}
     rank = {unit.key: position for position, unit in enumerate(report.units)}
     for run in report.runs:
         groups.setdefault((run.unit.key, run.method), []).append(run)
     swept = search_costs(report)
-    rows, mixed = [], False
+    found: dict[tuple[str, Cost], list[Unit]] = {}
     for key in sorted(groups, key=lambda key: (rank[key[0]], method_order(key[1]))):
         chosen = report.chosen.get(key)
         ids = [run.run_id for run in chosen.runs] if chosen else []
         account = next((swept[run_id] for run_id in ids if run_id in swept), None)
         cost = account or _of_runs(groups[key])
-        mixed |= not cost.alike
-        rows.append(_budget_row(groups[key][0], cost))
+        found.setdefault((key[1], cost), []).append(groups[key][0].unit)
+    rows = [_budget_row(method, cost, units) for (method, cost), units in found.items()]
     notes = [
         "all runs made to find the configuration are counted, including those that failed or were "
         "not chosen; warm starts are shared by all methods and not counted.",
@@ -51,7 +52,7 @@ def budget(report: Report) -> Sheet:
     ]
     if searches := sorted({cost.search for cost in swept.values() if cost.search}):
         notes.append(f"search: {', '.join(searches)}.")
-    if mixed:
+    if not all(cost.alike for _, cost in found):
         notes.append(
             "† summed over runs that were timed under different conditions (machine, threads or "
             "concurrency): the sum is what was spent and is not ranked."
@@ -80,14 +81,16 @@ def _of_runs(runs: Sequence[Run]) -> Cost:
         solves=sum(run.training_solves for run in runs),
         alike=len({run.conditions for run in runs}) == 1,
         source="folder",
+        led_to=tuple(run.run_id for run in runs),
     )
 
 
-def _budget_row(run: Run, cost: Cost) -> tuple[Cell, ...]:
+def _budget_row(method: str, cost: Cost, units: Iterable[Unit]) -> tuple[Cell, ...]:
+    setting = Comparison(tuple(units), ())
     spent = seconds(cost.train_s)
     return (
-        setting_cell(run.unit),
-        Cell(style(run.method).label, run.method),
+        Cell(setting.title, setting.label),
+        Cell(style(method).label, method),
         given_or_count(cost.configurations),
         count(cost.runs),
         count(cost.unfinished),
