@@ -13,6 +13,8 @@ from dglbench.errors import DatasetError, OptionError
 from dglbench.words import size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dglbench.data.summary import DataSummary, LabelStatistics
     from dglbench.task import Dataset, TaskSpec
 
@@ -111,7 +113,7 @@ def run(
     if json:
         console.print_json(describe_dataset(dataset, summary, path, plot, existed=existed))
     else:
-        render_summary(spec, summary, path, plot)
+        render_summary(spec, summary, path, plot, dataset.constants)
 
 
 def default_path(spec: TaskSpec) -> Path:
@@ -157,7 +159,13 @@ def describe_dataset(
     }
 
 
-def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path | None) -> None:
+def render_summary(
+    spec: TaskSpec,
+    summary: DataSummary,
+    path: Path,
+    plot: Path | None,
+    constants: Mapping[str, Any],
+) -> None:
     """Print the tables of labels and of the problem."""
     splits = list(summary.labels)
     console.print_table(
@@ -172,6 +180,7 @@ def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path 
         ("problem", ""),
         [
             ("shape", _shape(summary)),
+            *_single_numbers(constants),
             (
                 "optimal value" if summary.sense == "maximise" else "least cost",
                 f"mean {summary.optimal_value_mean:.5g}, sd {summary.optimal_value_sd:.4g}{over}",
@@ -192,6 +201,15 @@ def render_summary(spec: TaskSpec, summary: DataSummary, path: Path, plot: Path 
         ],
         caption=f"solved with the {summary.solver} solver",
     )
+
+
+def _single_numbers(constants: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the constants of the data that are one number each, such as a capacity."""
+    return [
+        (name.replace("_", " "), f"{value:.4g}")
+        for name, value in constants.items()
+        if isinstance(value, int | float)
+    ]
 
 
 def _shape(summary: DataSummary) -> str:

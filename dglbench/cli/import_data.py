@@ -111,8 +111,16 @@ def run(
         )
         return
     console.out.print(f"{words}.\n", markup=False, highlight=False, soft_wrap=True)
-    render_summary(dataset.spec, summary, path, None)
-    console.note(f"next: dglbench train --data {path}, or dglbench sweep --data {path}")
+    render_summary(dataset.spec, summary, path, None, {})
+    if abs(summary.optimal_value_mean) < summary.optimal_value_sd:
+        console.warn(
+            "the best values lie around 0, so that a regret divided by them says little: read "
+            "absolute or pooled regret, or give labels without their common offset."
+        )
+    console.note(
+        f"next: dglbench fit {path} finds a model and says whether training for decisions pays; "
+        f"dglbench train --data {path} or dglbench sweep --data {path} make runs of your choice"
+    )
 
 
 def pairs(words: list[str]) -> dict[str, Any]:

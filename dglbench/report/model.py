@@ -16,6 +16,9 @@ from dglbench.runs.record import Environment, Identity, RunRecord
 
 __all__ = ["Comparability", "Conditions", "Run", "Unreadable"]
 
+_NOT_SMALL = 0.01
+"""Regrets below are small by any measure."""
+
 
 class Unreadable(NamedTuple):
     """A folder that looks like a run but could not be read."""
@@ -130,6 +133,18 @@ class Run:
         return self.record.selected.test.absolute_regret if self.record.selected else math.nan
 
     @property
+    def around_zero(self) -> bool:
+        """Whether optima lie so close to 0 that the mean of regret / |optimum| misleads.
+
+        It is then far from Σ regret / Σ |optimum|; both are small where decisions are good.
+        """
+        if self.record.selected is None or self.judged_by != "relative":
+            return False
+        test = self.record.selected.test
+        relative, pooled = test.relative_regret, test.pooled_regret
+        return max(relative, pooled) > _NOT_SMALL and not 0.5 <= pooled / relative <= 2
+
+    @property
     def test_interval(self) -> tuple[float, float] | None:
         """The bootstrap interval that the run logged, which is of its relative regret."""
         if self.record.selected is None or self.judged_by != "relative":
@@ -148,6 +163,16 @@ class Run:
     def train_instances(self) -> int | None:
         """K, the instances an epoch goes through."""
         return self.record.summary.instances.get("train") if self.record.summary else None
+
+    @property
+    def test_instances(self) -> int:
+        """How many instances the selected epoch was tested on."""
+        return self.record.summary.instances.get("test", 0) if self.record.summary else 0
+
+    @property
+    def bounded_tests(self) -> int:
+        """Test instances whose optimum is only bounded: their regrets are against that bound."""
+        return self.record.summary.bounds.get("test", 0) if self.record.summary else 0
 
     @property
     def epochs_run(self) -> int | None:

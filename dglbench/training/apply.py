@@ -102,9 +102,12 @@ class TrainedPredictor:
         given = np.array(predictions, dtype=np.float64)
         at = problem or self.dataset.problem
         if at.instances not in (None, len(given)) or (at.varies and problem is None):
+            parts = {"A": at.rows_vary, "b": at.b.ndim == 2, "mask": at.mask.ndim == 3}
+            names = [name for name, differs in parts.items() if differs]
+            got = f"{at.instances} entries" if problem is not None else "none"
             raise DatasetError(
-                "the rows, capacities or options of this problem differ by instance; give A, b and "
-                f"mask of the {len(given)} new instances, one entry per instance."
+                f"give {' and '.join(names)} by instance: one entry for each of the {len(given)} "
+                f"new instances; there are {got}."
             )
         return evaluation_solver(self.task, at).decide(at.values(given), np.arange(len(given)))
 

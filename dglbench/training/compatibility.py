@@ -29,6 +29,11 @@ def check_fit(spec: RunSpec, dataset: Dataset) -> None:
             f"{spec.data.setting_name} has no validation instances for --schedule plateau to "
             "watch; take another schedule, or give the data validation instances."
         )
+    if problem.rows_vary and spec.solver == "batched":
+        raise OptionError(
+            f"in {spec.data.setting_name} what options use (A) differs by instance, which the "
+            f"{spec.solver} solver does not take; use --solver ortools."
+        )
     make_solver(spec.solver, task, problem)
     predictor = check_predictor(spec.predictor, task, dataset, spec.data.setting_name)
     if predictor.fitted and spec.method != predictor.name:

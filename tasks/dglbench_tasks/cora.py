@@ -104,8 +104,8 @@ class Cora(Task):
         order = stream(seed, "cora", "split").permutation(parts)[:instances]
         sides = cut.sides[order]
         constants = {
-            "inside": cut.inside,
-            "across": cut.across,
+            "citations_inside_instances": cut.inside,
+            "citations_between_sides": cut.across,
             "fields": papers.fields[sides].tolist(),
         }
         problem = self.problem(settings, constants)

@@ -310,6 +310,15 @@ def test_constant_features_are_named(cli, tmp_path):
     assert "learnt" not in cli("import", "other.npz").err
 
 
+def test_best_values_around_nought_are_named(cli, tmp_path):
+    picks = {**PICKS, "labels": PICKS["labels"] - PICKS["labels"].max(axis=2).mean()}
+    np.savez(tmp_path / "around.npz", **picks)
+    done = cli("import", "around.npz")
+    assert "best values lie around 0" in " ".join(done.err.split())
+    np.savez(tmp_path / "above.npz", **{**PICKS, "labels": PICKS["labels"] + 100.0})
+    assert "around 0" not in cli("import", "above.npz").err
+
+
 def test_a_mask_may_differ_by_instance():
     mask = np.ones((K, 5, 3), dtype=bool)
     mask[::2, 0, 2] = False
@@ -377,9 +386,13 @@ def test_weights_by_day_train_and_new_days_bring_their_own(cli, tmp_path):
     refused = cli("train", "--data", "data/days.parquet", "--method", "qptl", "--solver", "ortools")
     assert refused.code == 2
     assert "CvxpylayersQuadratic needs one A for all instances" in " ".join(refused.err.split())
+    refused = cli("train", "--data", "data/days.parquet", "--method", "spo", "--solver", "batched")
+    assert "(A) differs by instance, which the batched solver" in " ".join(refused.err.split())
     np.savez(tmp_path / "new.npz", features=ITEMS["features"][:3])
     lacking = cli("apply", run, "--data", "new.npz", "--out", "plan.csv")
-    assert "give A, b and mask of the 3 new instances" in " ".join(lacking.err.split())
+    assert "A by instance: one entry for each of the 3 new instances" in (
+        " ".join(lacking.err.split())
+    )
     light = WEIGHTS[:3] * 1e-3
     np.savez(tmp_path / "new.npz", features=ITEMS["features"][:3] + 9.0, A=light)
     assert cli("apply", run, "--data", "new.npz", "--out", "plan.csv").code == 0

@@ -146,7 +146,8 @@ def a_clock_turned_back(opened):
 
 
 def a_wall_clock(opened):
-    opened.records[0]["status"]["wall_s"] = 1e-4
+    # Far below the clocks' tolerance: these runs are over in milliseconds.
+    opened.records[0]["status"]["wall_s"] = -1.0
 
 
 def an_epoch_chosen_on_test(opened):

@@ -121,6 +121,6 @@ def test_instances_of_cora_share_no_paper():
     data = task.generate(task.parse_settings({}), 25)
     assert data.features.shape == (27, 100, 1433)
     assert [len(data.rows(split)) for split in ("train", "val", "test")] == [17, 4, 6]
-    assert 0.72 < data.constants["inside"] < 0.78
-    assert 0.57 < data.constants["across"] < 0.62
-    assert data.labels.sum() == pytest.approx(5278 * data.constants["across"])
+    assert 0.72 < data.constants["citations_inside_instances"] < 0.78
+    assert 0.57 < data.constants["citations_between_sides"] < 0.62
+    assert data.labels.sum() == pytest.approx(5278 * data.constants["citations_between_sides"])
