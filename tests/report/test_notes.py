@@ -12,6 +12,7 @@ WITH_REGRET = ("leaderboard", "summary", "ranks", "rivals", "runs", "total")
 
 def two_methods(out):
     make_run(out, "two-stage")
+    make_run(out, "least-squares", predictor="least-squares")
     make_run(out, "two-stage", n=10)
     make_run(out, "spo", n=10)
     return make_run(out, "spo")
@@ -35,6 +36,12 @@ def test_the_last_epoch_is_named_where_it_counts(tmp_path, table):
     assert "the last epoch counts" not in notes(tmp_path, table)
     change_record(folder, lambda record: record["identity"]["protocol"].update(choose="last"))
     assert "matching-50: the last epoch counts" in notes(tmp_path, table)
+
+
+def test_what_is_fitted_at_once_has_no_epoch_to_choose(tmp_path):
+    folder = make_run(tmp_path, "least-squares", predictor="least-squares")
+    change_record(folder, lambda record: record["identity"]["protocol"].update(choose="last"))
+    assert "the last epoch counts" not in notes(tmp_path, "leaderboard")
 
 
 def test_relative_regret_far_from_pooled_regret_is_named(tmp_path):

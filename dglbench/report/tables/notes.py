@@ -32,8 +32,10 @@ def say_measure(sheet: Sheet, report: Report) -> Sheet:
 
 
 def _last(settings: _Settings) -> list[str]:
-    """Say where no epoch was chosen by validation."""
-    titles = _where(settings, lambda run: run.choose == "last")
+    """Say where no epoch was chosen by validation; what is fitted at once has none to choose."""
+    titles = _where(
+        settings, lambda run: run.choose == "last" and not run.identity.has_own_predictor
+    )
     if not titles:
         return []
     return [f"{listing(titles)}: the last epoch counts (choose=last), none is chosen."]
