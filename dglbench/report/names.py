@@ -9,9 +9,9 @@ FIGURE_NAMES = (
 )  # fmt: skip
 """`dglbench.report.figures` has a file for each, with underscores for hyphens."""
 TABLE_NAMES = (
-    "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "pairwise",
-    "rivals", "power", "best-known", "selected", "budget", "total", "resources", "runs",
-    "published",
+    "summary", "leaderboard", "ranks", "equivalence", "profile", "anytime", "seeds", "restarts",
+    "pairwise", "rivals", "power", "best-known", "selected", "budget", "total", "resources",
+    "runs", "published",
 )  # fmt: skip
 """`dglbench.report.tables` has a file for each, with underscores for hyphens."""
 CHANGES = "changes"

@@ -43,7 +43,9 @@ _LEAST = 1e-4
 """A regret of 0 has no place on a log axis: it is drawn here."""
 _SEEDS, _THESE = "data seeds", "these data only"
 _BEYOND = 1.5
-"""A band is drawn up to this factor beyond the lines: t intervals of three seeds are wide."""
+"""A panel ends at most this factor beyond its lines: t intervals of three seeds are wide."""
+_MARGIN = 0.05
+"""What a panel leaves free above and below, as a share of its height."""
 _MARKED = frozenset(2**power for power in range(12))
 """The r that have a marker."""
 _PANEL_IN = 2.15
@@ -114,21 +116,22 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
     rows = math.ceil(len(panels) / columns)
     width = layout.inches(columns)
     known = _within(frame.with_columns(pl.col("test_regret").clip(lower_bound=_LEAST)))
+    banded = known.filter(pl.col("low").is_not_null())
     solid = known.filter("estimate")
     beyond = known.filter(pl.col("r") >= pl.col("r").filter("estimate").max().over(_LINE))
     marked = solid.filter(pl.col("r").is_in(_MARKED))
-    alone = solid.filter(pl.col("r").filter("estimate").max().over(_LINE) == 1)
+    alone = banded.filter(pl.col("r").filter("estimate").max().over(_LINE) == 1)
     front = pl.concat([_front(part) for part in solid.partition_by("panel", maintain_order=True)])
-    tables = [to_table(part, panel=panels) for part in (solid, beyond, marked, alone)]
-    notes = _notes(report, frame, layout)
+    tables = [to_table(part, panel=panels) for part in (solid, beyond, marked, alone, banded)]
+    notes = _notes(report, known, layout)
     written = lines(notes, width)
     methods = frame["method"].unique().to_list()
     return (
         p9.ggplot(tables[0], p9.aes("seconds", "test_regret", color="method"))
         + p9.geom_path(p9.aes("seconds", "test_regret"), to_table(front, panel=panels),
                        color=_FRONT, size=2.2, inherit_aes=False, lineend="round")
-        + p9.geom_ribbon(p9.aes(ymin="low", ymax="high", fill="method"), color="none", alpha=0.13,
-                         show_legend=False)
+        + p9.geom_ribbon(p9.aes(ymin="low", ymax="high", fill="method"), tables[4], color="none",
+                         alpha=0.13, show_legend=False)
         + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), tables[3], alpha=0.5, size=0.6,
                             show_legend=False)
         + p9.geom_line(data=tables[1], linetype="dotted", size=0.45, alpha=0.8,
@@ -138,7 +141,10 @@ def draw(report: Report, layout: Layout = FREE) -> Any:
         + p9.facet_wrap("panel", ncol=columns, scales="free",
                         labeller=wrap(int(12.5 * width / columns)))
         + p9.scale_x_log10(labels=plain, breaks=log_breaks, minor_breaks=[])
-        + p9.scale_y_log10(labels=regret_labels, breaks=regret_breaks, minor_breaks=[])
+        + p9.geom_blank(p9.aes("seconds", "bottom"), tables[0], inherit_aes=False)
+        + p9.geom_blank(p9.aes("seconds", "top"), tables[0], inherit_aes=False)
+        + p9.scale_y_log10(labels=regret_labels, breaks=regret_breaks, minor_breaks=[],
+                           expand=(0, 0))
         + method_scales(methods, legend=True, fill=True)
         + legend_rows(methods, width)
         + p9.guides(fill=None)
@@ -156,10 +162,26 @@ _OVER = {
 
 
 def _within(frame: pl.DataFrame) -> pl.DataFrame:
-    """Cut bands a little beyond their panel's lines, so that these fill the panel."""
-    lowest = pl.col("test_regret").min().over("panel") / _BEYOND
-    highest = pl.col("test_regret").max().over("panel") * _BEYOND
-    return frame.with_columns(pl.col("low", "high").clip(lowest, highest))
+    """Add each panel's ``bottom`` and ``top``, and fit the bands into it, so that lines fill it.
+
+    A band that leaves the panel at one end is cut at its frame; one that does so at both ends, for
+    some r, would only be a block behind the others: it is left out, for all r.
+    """
+    frame = frame.with_columns(
+        lowest=pl.col("test_regret").min().over("panel") / _BEYOND,
+        highest=pl.col("test_regret").max().over("panel") * _BEYOND,
+    )
+    wide = (pl.col("low") < pl.col("lowest")) & (pl.col("high") > pl.col("highest"))
+    frame = frame.with_columns(wide=wide.any().over(_LINE))
+    frame = frame.with_columns(pl.when(~pl.col("wide")).then(pl.col("low", "high")))
+    least = pl.min_horizontal("test_regret", "low").min().over("panel").clip("lowest")
+    most = pl.max_horizontal("test_regret", "high").max().over("panel").clip(None, "highest")
+    free = ((most / least) ** _MARGIN).clip(lower_bound=1.02)
+    frame = frame.with_columns(
+        bottom=pl.when(least == pl.col("lowest")).then(least).otherwise(least / free),
+        top=pl.when(most == pl.col("highest")).then(most).otherwise(most * free),
+    )
+    return frame.with_columns(pl.col("low", "high").clip(pl.col("bottom"), pl.col("top")))
 
 
 def _front(part: pl.DataFrame) -> pl.DataFrame:
@@ -187,6 +209,11 @@ def _notes(report: Report, frame: pl.DataFrame, layout: Layout) -> list[str]:
         notes = [f"one run each: a line needs repeats (--repeats 8); bar: {band}"]
     elif frame.filter(~pl.col("estimate")).height:
         notes.append("dotted: beyond half the repeats, where one draw decides too much")
+    if frame["wide"].any():
+        readings = "one run" if report.best_of == 1 else f"one run and best of {report.best_of}"
+        notes.append(
+            f"bands wider than their panel are left out; for {readings} table leaderboard has them"
+        )
     if is_crowded(report, layout):
         notes.append(BEST_ONLY)
     return notes

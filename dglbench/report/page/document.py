@@ -46,6 +46,7 @@ from dglbench.report.tables.power import power
 from dglbench.report.tables.profile import profile
 from dglbench.report.tables.ranks import ranks
 from dglbench.report.tables.resources import resources
+from dglbench.report.tables.restarts import restarts
 from dglbench.report.tables.rivals import rivals
 from dglbench.report.tables.runs import runs
 from dglbench.report.tables.seeds import seeds
@@ -64,7 +65,7 @@ _MOST_RUNS = 5000
 _LONG_PART = 60_000
 """From so many characters on, a table is packed: tables repeat themselves."""
 _BESIDE = {
-    "restarts": ("total",),
+    "restarts": ("restarts", "total"),
     "spread": ("seeds", "power"),
     "ranks": ("ranks", "equivalence"),
     "profile": ("profile",),
@@ -135,6 +136,7 @@ def build(
         "anytime": anytime(report),
         "seeds": seeds(report, evidence.reach),
         "power": power(report),
+        "restarts": restarts(report),
         "total": total(report),
     }
     environment = jinja2.Environment(

@@ -14,7 +14,7 @@ from dglbench.report.style.palette import style
 from dglbench.report.style.titles import listing, plural
 from dglbench.words import percent, ratio, seconds
 
-__all__ = ["Outline", "names", "outline"]
+__all__ = ["Outline", "names", "no_gain", "outline"]
 
 
 class Outline(NamedTuple):
@@ -97,7 +97,7 @@ def _setting(report: Report, board: Board) -> str:
     has = "has" if len(leaders) == 1 else "have"
     sentences = [
         f"{names(leaders)} {has} the lowest test regret of one run, {percent(regret)}{_gain(board)}"
-        f" ({over})."
+        f" ({over}){no_gain(board)}."
     ]
     if board.ties:
         be = "is" if len(board.ties) == 1 else "are"
@@ -125,10 +125,17 @@ def names(standings: Sequence[Standing]) -> str:
     return listing([style(each.result.method).label for each in standings], most=6)
 
 
+def no_gain(board: Board) -> str:
+    """Say that no method improved on the warm start that it began from, where that is so."""
+    if not board.unimproved:
+        return ""
+    return f", and {' and '.join(start.no_gain for start in board.starts)}"
+
+
 def _gain(board: Board) -> str:
-    if board.unimproved:
-        return f", which is no lower than the warm start's {percent(board.start or 0.0)}"
-    return "" if board.start is None else f" (the warm start had {percent(board.start)})"
+    if board.unimproved or board.start is None:
+        return ""
+    return f" (the warm start had {percent(board.start)})"
 
 
 def _restarted(report: Report, board: Board) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dglbench.report.loading import Report
-from dglbench.report.page.outline import names
+from dglbench.report.page.outline import names, no_gain
 from dglbench.report.statistics.profiles import anytime_means, anytime_scores
 from dglbench.report.statistics.ranking import Ranking
 from dglbench.report.statistics.standings import Board
@@ -69,9 +69,7 @@ def _one_setting(boards: Sequence[Board]) -> str:
             be = "is" if len(board.ties) == 1 else "are"
             it = "it" if len(leaders) == 1 else "them"
             words += f" ({names(board.ties)} {be} not distinguishable from {it})"
-        if board.unimproved:
-            words += ", no lower than the warm start"
-        parts.append(words)
+        parts.append(words + no_gain(board))
     return f"{'; '.join(parts)}." if parts else "No run has finished."
 
 

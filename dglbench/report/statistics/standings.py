@@ -23,6 +23,7 @@ from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.statistics.time_to_regret import NEAR, Reach, Speedup, best_result
 from dglbench.report.style.palette import method_order
 from dglbench.runs.record import WarmStartSummary
+from dglbench.words import percent
 
 __all__ = ["BASELINES", "Board", "Standing", "Start", "standings"]
 
@@ -70,6 +71,11 @@ class Start:
     improved: bool
     """Whether a method that began from it ended lower."""
     label: str = "warm start"
+
+    @property
+    def no_gain(self) -> str:
+        """What to say of a start that was not improved on."""
+        return f"no method ended below the {self.label} that it began from, {percent(self.regret)}"
 
     @property
     def name(self) -> str:
@@ -122,8 +128,9 @@ class Board:
 
     @property
     def unimproved(self) -> bool:
-        """Whether no method ended below the warm start."""
-        return self.start is not None and self.standings[0].result.regret() >= self.start
+        """Whether there are warm starts, and no method ended below the one that it began from."""
+        starts = self.starts
+        return bool(starts) and not any(start.improved for start in starts)
 
 
 def standings(

@@ -31,7 +31,7 @@ from dglbench.report.tables.sheet import (
     text,
     with_interval,
 )
-from dglbench.words import percent, ratio, seconds
+from dglbench.words import ratio, seconds
 
 __all__ = ["leaderboard", "unfinished"]
 
@@ -303,8 +303,7 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
 def _unimproved(boards: Sequence[Board]) -> list[str]:
     """Name the settings in which no method gained on the warm start that it began from."""
     return [
-        f"{board.comparison.title}: no method ended below the {start.label} that it began from, "
-        f"{percent(start.regret)}."
+        f"{board.comparison.title}: {start.no_gain}."
         for board in boards
         for start in board.starts
         if not start.improved
