@@ -110,16 +110,20 @@ def predict(predictor: nn.Module, features: torch.Tensor) -> torch.Tensor:
 
     kind = next((weight.dtype for weight in predictor.parameters()), features.dtype)
     size = min(max(_CHUNK_NUMBERS // max(features[0].numel(), 1), 1), _CHUNK_INSTANCES)
-    answers = []
+    answers = None
     with evaluating(predictor):
-        for part in torch.split(features, size):
+        for first in range(0, len(features), size):
+            part = features[first : first + size]
             missing = size - len(part)
             filled = part
             if missing:
                 filled = torch.cat([part, part[-1:].expand(missing, *part.shape[1:])])
             answer = predictor(filled.to(kind))
-            answers.append(answer[: len(part)].to(torch.float64))
-    return torch.cat(answers)
+            if answers is None:  # once and whole: many small ones would tear the heap to pieces
+                answers = answer.new_empty((len(features), *answer.shape[1:]), dtype=torch.float64)
+            answers[first : first + len(part)] = answer[: len(part)]
+    assert answers is not None, "there is always an instance"
+    return answers
 
 
 def saved_state(predictor: nn.Module) -> bytes:

@@ -92,6 +92,43 @@ def test_many_are_asked_in_chunks_of_one_size(task, monkeypatch):
     assert set(asked) == {3}
 
 
+MANY = """
+import resource, sys
+from dglbench.plugins import find_task
+from dglbench.training.predictor import fresh_predictor, predict
+import torch
+task, name, number = find_task(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+dataset = task.generate(task.parse_settings({"train": 8, "val": 4, "test": 4}), 1)
+network = fresh_predictor(name, task, dataset)
+one = torch.from_numpy(dataset.features[:1])
+predict(network, one.expand(300, *one.shape[1:]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+answers = predict(network, one.expand(number, *one.shape[1:]))
+grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+assert len(answers) == number
+print(grown / (answers.numel() * answers.element_size()), grown)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "predictor", "number", "most"),
+    [
+        # Room for the answers twice: while the parts are joined.
+        ("matching", "mlp", 100_000, 2.5),
+        ("knapsack", "linear", 100_000, 2.5),
+        # Answers are small beside images: what the network needs for 128 of them, once.
+        ("terrain", "cnn:channels=4", 1_000, 100.0),
+    ],
+)
+def test_memory_stays_bounded_by_the_answers(task, predictor, number, most):
+    words = (sys.executable, "-c", MANY, task, predictor, str(number))
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    share, _ = map(float, done.stdout.split())
+    assert share < most, done.stdout
+
+
 ALONE = """
 import sys
 import numpy as np, torch

@@ -9,6 +9,7 @@ import pytest
 import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+import dglbench
 from dglbench.errors import OptionError
 from dglbench.layout import Table
 from dglbench.methods.boosted_trees import BoostedTreesOptions, fit_models, tree_arrays
@@ -23,6 +24,7 @@ from dglbench.sweep.request.specs import single_run
 from dglbench.training.apply import load_predictor
 from dglbench.training.compatibility import check_fit
 from dglbench.training.evaluation import load_data
+from dglbench.training.predictor import predict
 from dglbench.training.train import train
 
 from .helpers import FITTED, TASKS, fastest
@@ -165,16 +167,34 @@ def test_a_run_is_evaluated_once_and_costs_no_solve(task, method):
     again = fitted(task, method, epochs=3)
     assert again[0].run_id == spec.run_id, "what epochs others have changes nothing"
     assert again[1].record.selected.test == record.selected.test
+    assert again[1].weights == output.weights
     assert fitted(task, method, dtype="float32")[1].record.state == "done"
 
 
+@pytest.mark.parametrize("task", TASK_NAMES)
 @pytest.mark.parametrize("method", FITTED)
-def test_it_beats_the_mean_of_the_labels(method):
-    """On squared error, which is what it is fitted to."""
-    _, output = fitted("matching", method)
-    data = dataset_of("matching")
-    spread = data.part(data.labels, "train")[..., : data.labels.shape[-1]].var()
-    assert output.record.selected.test.mse < spread
+def test_it_is_kept_applied_and_exported(task, method, tmp_path):
+    def made():
+        return dglbench.train(
+            task, method, set=TASKS[task], solver=fastest(task), out=tmp_path / "runs"
+        )
+
+    trained = made()
+    data, problem = trained.dataset, trained.dataset.problem
+    features, labels = data.part(data.features, "train"), data.part(data.labels, "train")
+    loaded = load_predictor(trained.folder)
+    at_labels = np.square(loaded.predict(features) - labels)[:, problem.counted].mean()
+    assert at_labels < labels[:, problem.counted].var(), "it fits better than their mean does"
+    before = trained.folder.stat().st_mtime_ns
+    assert made().folder.stat().st_mtime_ns == before, "the same command leaves it as it is"
+    _, output = fitted(task, method)
+    network = network_of(task, method, output.weights)
+    test = torch.from_numpy(data.part(data.features, "test"))
+    judged = predict(network, test).numpy()
+    assert loaded.predict(test.numpy()).tobytes() == judged.tobytes(), "as it was evaluated"
+    trained.export(tmp_path / "model.pt2")
+    program = torch.export.load(tmp_path / "model.pt2").module()
+    np.testing.assert_allclose(program(test).detach(), judged, rtol=1e-9, atol=1e-9)
 
 
 def test_data_without_validation_instances_are_fitted(tmp_path, cli):

@@ -292,6 +292,12 @@ def _legend(report: Report, boards: Sequence[Board]) -> list[str]:
         "several predictors, against the baseline with the same one. — "
         "never reached; at start: the warm start had already reached it."
     )
+    runs = [run for board in boards for each in board.standings for run in each.result.runs]
+    if {run.predictor for run in runs if not run.identity.has_own_predictor} == {"linear"}:
+        notes.append(
+            "All runs train the linear predictor. Another model often changes regret more than "
+            "another method does: `--predictor linear --predictor mlp` compares."
+        )
     if any(board.starts for board in boards):
         notes.append(
             "warm start: the shared predictor that methods began from, trained for accuracy in the "
@@ -322,8 +328,6 @@ def _notes(report: Report, board: Board) -> list[str]:
     if not verdict.comparable:
         again = retime(report, comparison.units)
         notes.append(f"† {verdict.reason} To time them under equal conditions: {again}")
-    if all(run.choose == "last" for each in board.standings for run in each.result.runs):
-        notes.append(f"{where}: the last epoch counts (choose=last), none is chosen.")
     return notes + _unequal_protocols(board)
 
 
