@@ -4,14 +4,14 @@
 #
 #   results/reference/make.sh OUT [PACK...]
 #
-# PACK is untuned, restarts, tuned, paper or pays; all of them by default. PHASE=plan only says how
+# PACK is untuned, restarts, tuned, paper, bounds or pays; all of them by default. PHASE=plan only says how
 # long each sweep takes. More options for all sweeps come from MORE, such as MORE="--epochs 2" for a
 # trial run.
 set -eu
 here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PACK...]}
 shift
-[ $# -gt 0 ] || set -- untuned restarts tuned paper pays
+[ $# -gt 0 ] || set -- untuned restarts tuned paper bounds pays
 dglbench=${DGLBENCH:-dglbench}
 
 # Plan or run one sweep: its folder, then its options.
@@ -33,34 +33,28 @@ pack() {
     [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --zip --force)
 }
 
+# Run some pieces and pack them under a name.
+from_pieces() {
+    name=$1
+    shift
+    for piece; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
+    pack "$name" "$@"
+}
+
 make_pack() {
     case $1 in
-        untuned)
-            pieces="front front-mlp batched transport general scheduling cora terrain"
-            for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
-            pack untuned $pieces
-            ;;
-        restarts)
-            pieces="restarts restarts-mlp"
-            for piece in $pieces; do sweep "$piece" --config "$here/pieces/$piece.toml"; done
-            pack restarts $pieces
-            ;;
+        untuned) from_pieces "$1" front front-mlp batched transport general scheduling cora terrain ;;
+        restarts) from_pieces "$1" restarts restarts-mlp ;;
+        paper) from_pieces "$1" paper paper-qptl ;;
+        bounds | pays) from_pieces "$1" "$1" ;;
         tuned)
             sweep tuning --config "$here/pieces/tuned.toml" --search random --trials 16 \
                 --tune-seeds 0-2 --seeds 10,25,95,101,102 --repeats 8
             [ "${PHASE:-run}" = plan ] || sweep tuned --config "$(ls "$out"/tuning/chosen-*.toml)"
             pack tuned tuned
             ;;
-        paper)
-            sweep paper --config "$here/pieces/paper.toml"
-            pack paper paper
-            ;;
-        pays)
-            sweep pays --config "$here/pieces/pays.toml"
-            pack pays pays
-            ;;
         *)
-            echo "there is no pack $1: untuned, restarts, tuned, paper, pays" >&2
+            echo "there is no pack $1: untuned, restarts, tuned, paper, bounds, pays" >&2
             exit 2
             ;;
     esac
