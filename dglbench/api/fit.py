@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from dglbench.api.progress import fit_bar
+from dglbench.api.progress import Told, fit_bar
 from dglbench.api.results import load
 from dglbench.errors import DatasetError
 from dglbench.fitting.execute import Ask, run_fit
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dglbench.fitting.execute import Fitted
-    from dglbench.fitting.progress import Progress
 
 __all__ = ["FittedModel", "fit"]
 
@@ -114,14 +113,15 @@ def fit(
     It takes ``minutes`` (5 by default), or makes a number of ``runs``, which with the same data
     give the same model whatever ``jobs``. With ``out`` the same call goes on where it stopped;
     without, the runs are kept in a temporary folder. ``tell`` gets a line when the best changes;
-    ``progress`` shows a bar, in a terminal or a notebook. With ``jobs`` runs are made in other
-    processes: keep the call below ``if __name__ == "__main__":``.
+    ``progress`` shows a bar, in a terminal or a notebook, or prints lines in a notebook without
+    ipywidgets. With ``jobs`` runs are made in other processes: keep the call below
+    ``if __name__ == "__main__":``.
     """
     folder = Path(tempfile.mkdtemp(prefix="dglbench-fit-")) if out is None else Path(out)
     ask = Ask(folder, minutes, runs, jobs, solver)
     given = _given(data, problem, split)
-    with fit_bar() if progress else nullcontext() as bar:
-        fitted = run_fit(given, ask, _Show(tell, bar))
+    with fit_bar(tell) if progress else nullcontext(Told(tell)) as show:
+        fitted = run_fit(given, ask, show)
     if fitted.interrupted:
         raise KeyboardInterrupt
     return FittedModel(fitted, folder)
@@ -138,23 +138,3 @@ def _given(data: Any, problem: Problem | None, split: str | None) -> Given:
     if isinstance(data, Dataset):
         return from_dataset(data)
     return from_sources([str(data)], split=split)
-
-
-class _Show:
-    """Passes on what a fit shows."""
-
-    def __init__(
-        self, tell: Callable[[str], None] | None, bar: Callable[[Progress], None] | None
-    ) -> None:
-        self._tell, self._bar = tell, bar
-
-    def tell(self, sentence: str) -> None:
-        if self._tell:
-            self._tell(sentence)
-
-    def better(self, sentence: str) -> None:
-        self.tell(sentence)
-
-    def update(self, progress: Progress) -> None:
-        if self._bar:
-            self._bar(progress)

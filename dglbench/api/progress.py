@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,9 +11,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
     from dglbench.fitting.progress import Progress as FitProgress
+    from dglbench.fitting.progress import Show
     from dglbench.training.train import Progress
 
-__all__ = ["fit_bar", "run_bar", "sweep_bar"]
+__all__ = ["Told", "fit_bar", "run_bar", "sweep_bar"]
 
 
 @contextmanager
@@ -44,17 +46,50 @@ def sweep_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 
 @contextmanager
-def fit_bar() -> Iterator[Callable[[FitProgress], None]]:
-    """Show the time or the runs of a fit, and the best of each side so far."""
-    with _bars() as bars:
-        row = bars.add_task("fit", total=None, note="")
+def fit_bar(tell: Callable[[str], None] | None = None) -> Iterator[Show]:
+    """Show the time or the runs of a fit, and the best of each side so far; ``tell`` gets lines.
 
-        def show(progress: FitProgress) -> None:
-            done = progress.runs if progress.of_runs else round(progress.seconds)
-            total = progress.of_runs or round(progress.of_seconds or 0)
-            bars.update(row, total=total, completed=min(done, total), note=progress.words)
+    A notebook without ipywidgets shows no bars: there it prints lines.
+    """
+    bars = _bars()
+    if bars.console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+        from dglbench.fitting.progress import Lines
 
-        yield show
+        yield Lines(tell or print)
+        return
+    with bars:
+        yield _FitBar(bars, tell)
+
+
+class Told:
+    """Passes on what a fit has to say, and shows nothing."""
+
+    def __init__(self, tell: Callable[[str], None] | None) -> None:
+        self._tell = tell
+
+    def tell(self, sentence: str) -> None:
+        """Pass it on."""
+        if self._tell:
+            self._tell(sentence)
+
+    def better(self, sentence: str) -> None:
+        """Pass it on."""
+        self.tell(sentence)
+
+    def update(self, progress: FitProgress) -> None:
+        """How far it is is not passed on."""
+
+
+class _FitBar(Told):
+    def __init__(self, bars: Bars, tell: Callable[[str], None] | None) -> None:
+        super().__init__(tell)
+        self._bars = bars
+        self._row = bars.add_task("fit", total=None, note="")
+
+    def update(self, progress: FitProgress) -> None:
+        done = progress.runs if progress.of_runs else round(progress.seconds)
+        total = progress.of_runs or round(progress.of_seconds or 0)
+        self._bars.update(self._row, total=total, completed=min(done, total), note=progress.words)
 
 
 def _bars() -> Bars:

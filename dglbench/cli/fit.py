@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -120,13 +121,14 @@ def run(
     Least squares, boosted trees and networks trained for accuracy compete with models trained for
     decisions; validation chooses, the test judges once. The same command again goes on.
     """
+    began = time.monotonic()
     from dglbench.cli.fit_display import show_verdict, showing
     from dglbench.cli.import_data import pairs
     from dglbench.fitting.execute import Ask, run_fit
     from dglbench.fitting.intake import from_sources
     from dglbench.plugin_files import load_plugins
 
-    ask = Ask(out, minutes, runs, jobs, solver)
+    ask = Ask(out, minutes, runs, jobs, solver, began)
     load_plugins(plugin or [])
     given = from_sources(
         sources,

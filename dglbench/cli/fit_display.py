@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["show_verdict", "showing"]
 
-_LINE_EVERY_S = 30.0
-
 
 @contextmanager
 def showing(*, quiet: bool) -> Iterator[Show]:
@@ -40,7 +38,9 @@ def showing(*, quiet: bool) -> Iterator[Show]:
         ):
             yield display
     else:
-        yield _Lines()
+        from dglbench.fitting.progress import Lines
+
+        yield Lines(console.note)
 
 
 class _Silent:
@@ -54,22 +54,6 @@ class _Silent:
 
     def update(self, progress: Progress) -> None:
         pass
-
-
-class _Lines(_Silent):
-    """A line when the best changes, and now and then one for how far it is."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    def better(self, sentence: str) -> None:
-        self._last = time.monotonic()
-        console.note(sentence)
-
-    def update(self, progress: Progress) -> None:
-        if time.monotonic() - self._last >= _LINE_EVERY_S:
-            self._last = time.monotonic()
-            console.note(progress.words)
 
 
 class _Live(_Silent):

@@ -3,11 +3,12 @@
 Validation regret alone chooses: over all, on each side, and among the runs of each baseline. Then
 the decisions of these few runs on the test instances are compared. How sure the choice is comes
 from the best runs' regrets on the single validation instances, for which their weights decide
-once more.
+once more; in a fit with a time limit, of as many runs as its share of the time allows.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +23,43 @@ from dglbench.problem import Array
 from dglbench.runs.record import RunRecord
 from dglbench.runs.selection import ranked
 from dglbench.runs.tables import read_tables
+from dglbench.task import Dataset
 from dglbench.training.apply import TrainedPredictor, load_predictor
 from dglbench.training.evaluation import Loaded
 
-__all__ = ["conclude"]
+__all__ = ["Reserve", "conclude", "reserve"]
 
 _RESAMPLED = 10
 """Runs that take part in how sure the choice is, the best of each side always among them."""
+_FILES_S = 5.0
+"""For the picture, the exported model, and a run that ends two seconds after it should."""
+_LOAD_S = 0.2
+"""For a run's weights and data."""
+_SURENESS_SHARE = 0.1
+"""Of the time: after it no further run takes part in how sure the choice is."""
+
+
+class Reserve(NamedTuple):
+    """The seconds that a fit keeps for its end."""
+
+    needed: float
+    """All that it is expected to take."""
+    kept: float
+    """The same, but at most half of the time."""
+    sureness: float
+    """That how sure the choice is may take of it."""
+
+
+def reserve(dataset: Dataset, decision_s: float, granted: float) -> Reserve:
+    """Estimate what the end takes, from what a decision takes.
+
+    The chosen model decides for validation and test once more, to say what a plan is worth; then
+    at least two runs, and at most `_RESAMPLED` and the best of the other side, for validation.
+    """
+    val, test = (len(dataset.rows(split)) * decision_s for split in ("val", "test"))
+    sureness = _SURENESS_SHARE * granted
+    needed = _FILES_S + 3 * val + test + min((_RESAMPLED - 1) * (val + _LOAD_S), sureness)
+    return Reserve(needed, min(needed, granted / 2), sureness)
 
 
 class _Judged(NamedTuple):
@@ -37,11 +68,16 @@ class _Judged(NamedTuple):
 
 
 def conclude(
-    out: Path, records: Iterable[RunRecord], loaded: Loaded, seconds: float, data: Path | None
+    out: Path,
+    records: Iterable[RunRecord],
+    loaded: Loaded,
+    data: Path | None,
+    sureness_s: float | None = None,
 ) -> tuple[Verdict, TrainedPredictor]:
     """Return the verdict on the runs of a folder, and the chosen model.
 
-    ``data`` is the dataset file, where there is one.
+    ``data`` is the dataset file, where there is one; ``sureness_s`` is how long to ask how sure
+    the choice is, None for as long as it takes.
     """
     made = list(records)
     best = ranked(made)
@@ -81,13 +117,12 @@ def conclude(
         )
         if accurate and focused
         else None,
-        sureness=_sureness(out, best, first, loaded, data),
+        sureness=_sureness(out, best, first, loaded, data, sureness_s),
         calibration=model.calibration,
         expected=expected,
         realised=realised,
         judged_by=judged_by,
         runs=sum(record.state != "interrupted" for record in made),
-        seconds=seconds,
         test_instances=len(instances.optimal),
     )
     return verdict, model
@@ -116,15 +151,19 @@ def _sureness(
     first: dict[str, RunRecord | None],
     loaded: Loaded,
     data: Path | None,
+    most_s: float | None,
 ) -> Sureness | None:
     judge = loaded.evaluator.splits.get("val")
     if judge is None or len(best) < 2:
         return None
-    others = [record for record in first.values() if record is not None]
-    candidates = list({r.run_id: r for r in [*best[:_RESAMPLED], *others]}.values())
+    heads = sorted((each for each in first.values() if each), key=best.index)
+    candidates = list({r.run_id: r for r in [*heads, *best[:_RESAMPLED]]}.values())
     features = loaded.dataset.part(loaded.dataset.features, "val")
-    regrets = []
+    regrets: list[Array] = []
+    began = time.monotonic()
     for record in candidates:
+        if most_s is not None and len(regrets) >= 2 and time.monotonic() - began > most_s:
+            break
         predictions = load_predictor(out / record.run_id, data).predict(features)
         regrets.append(judge.judge(predictions).regret)
     judged_by: Any = loaded.evaluator.judged_by
@@ -132,10 +171,10 @@ def _sureness(
     kept = side(best[0].identity.method)
     other_side = sum(
         share
-        for record, share in zip(candidates, shares, strict=True)
+        for record, share in zip(candidates, shares, strict=False)
         if side(record.identity.method) != kept
     )
-    return Sureness(1.0 - shares[0], other_side, len(candidates))
+    return Sureness(1.0 - shares[0], other_side, len(regrets))
 
 
 def _worth(model: TrainedPredictor) -> tuple[Any, float | None]:

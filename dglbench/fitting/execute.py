@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from dglbench.errors import OptionError, RunError
-from dglbench.fitting.conclude import conclude
-from dglbench.fitting.files import write_files
+from dglbench.fitting.conclude import Reserve, conclude, reserve
+from dglbench.fitting.files import write_model, write_verdict
 from dglbench.fitting.intake import Given
 from dglbench.fitting.journal import Journal, open_journal
 from dglbench.fitting.kinds import Kind, families, kinds, methods
-from dglbench.fitting.pace import fitting, run_seconds, usual_epochs, usual_period
+from dglbench.fitting.pace import (
+    LONGEST_RUN,
+    decision_seconds,
+    fitting,
+    run_seconds,
+    usual_epochs,
+    usual_period,
+)
 from dglbench.fitting.plan import FitPlan
 from dglbench.fitting.progress import Show, Watch
 from dglbench.fitting.verdict import Verdict
@@ -35,8 +42,8 @@ from dglbench.words import rough_seconds
 __all__ = ["DEFAULT_MINUTES", "Ask", "Fitted", "run_fit"]
 
 DEFAULT_MINUTES = 5.0
-_CONCLUDE_SHARE, _CONCLUDE_S, _CONCLUDE_MOST_S = 0.05, 6.0, 20.0
-"""Of the time, kept for the choice and the picture."""
+_AMPLE = 1.5
+"""How much more time than the least is advised."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,8 @@ class Ask:
     runs: int | None = None
     jobs: int = 1
     solver: str | None = None
+    began: float = field(default_factory=time.monotonic)
+    """When its time began, by `time.monotonic`."""
 
     def __post_init__(self) -> None:
         if self.minutes is not None and self.runs is not None:
@@ -80,30 +89,45 @@ def run_fit(given: Given, ask: Ask, show: Show) -> Fitted:
     solver = ask.solver or ("batched" if task_solver(task, dataset.problem) else "ortools")
     known = open_journal(ask.out, given.content, solver)
     journal = known or Journal(given.content, solver)
-    began = time.monotonic()
     request = given.keep(ask.out)
     sweep, found = _kinds(task, given, request, journal, show)
-    if known is None and ask.seconds is not None:
-        journal, found, sweep = _within(ask, given, task, request, journal, (sweep, found), show)
-    journal = journal.keep(ask.out, journal.seconds + time.monotonic() - began)
+    end = None
+    if ask.seconds is not None:
+        if known is None:
+            show.tell("measuring how long a run takes …")
+        decision_s = decision_seconds(dataset)
+        end = reserve(dataset, decision_s, ask.seconds)
+        if known is None:
+            journal, found, sweep = _within(
+                ask, given, task, request, journal, (sweep, found), (decision_s, end), show
+            )
+    journal = journal.keep(ask.out, journal.seconds + time.monotonic() - ask.began)
     watch = Watch(show, journal, ask.out, of_seconds=ask.seconds, of_runs=ask.runs)
-    limit = None if ask.seconds is None else ask.seconds / 3
+    limit = deadline = None
+    if ask.seconds is not None and end is not None:
+        limit = max(LONGEST_RUN * ask.seconds, journal.longest_s or 0.0)
+        kept = end.kept + journal.seconds
+        deadline = time.monotonic() + ask.seconds - kept
     plan = FitPlan(
         replace(sweep, time_limit=limit), ask.out, (), Survey.of(ask.out), found, ask.runs
     )
     plan = replace(plan, units=[[plan.group]])
-    deadline = None if ask.seconds is None else _deadline(ask.seconds, journal.seconds)
-    end = run_sweep(plan, watch, jobs=ask.jobs, deadline=deadline)
-    seconds = watch.save().seconds
+    swept = run_sweep(plan, watch, jobs=ask.jobs, deadline=deadline)
+    watch.save()
     watch.judging()
-    records: Mapping[str, RunRecord] = end.searches[0].results
+    records: Mapping[str, RunRecord] = swept.searches[0].results
     spec = found[0].spec
     if not any(record.state == "done" for record in records.values()):
+        if swept.interrupted:
+            show.tell("stopped before a run was finished; the same command goes on.")
+            raise KeyboardInterrupt
         raise _nothing(ask, records)
     path = Path(request.data[0]) if request.data else None
     loaded = load_data(spec.data, spec.data_digest)
-    verdict, model = conclude(ask.out, records.values(), loaded, seconds, path)
-    return Fitted(verdict, model, write_files(ask.out, verdict, model), end.interrupted)
+    verdict, model = conclude(ask.out, records.values(), loaded, path, end and end.sureness)
+    written = write_model(ask.out, verdict, model)
+    verdict = replace(verdict, seconds=watch.save().seconds)
+    return Fitted(verdict, model, [*write_verdict(ask.out, verdict), *written], swept.interrupted)
 
 
 def _kinds(
@@ -157,53 +181,65 @@ def _within(
     request: Request,
     journal: Journal,
     found: tuple[Sweep, list[Kind]],
+    costs: tuple[float, Reserve],
     show: Show,
 ) -> tuple[Journal, list[Kind], Sweep]:
     """Say what fits into the time, and settle epochs and methods by it."""
     sweep, every = found
-    seconds = ask.seconds or 0.0
-    show.tell("measuring how long a run takes …")
-    budget = fitting(every, run_seconds(every, given.dataset), seconds, ask.jobs)
-    if budget.shortest_s > seconds:
+    seconds, (decision_s, end) = ask.seconds or 0.0, costs
+    once_s = decision_s * sum(len(given.dataset.rows(split)) for split in ("val", "test"))
+    paces = run_seconds(every, given.dataset, decision_s, seconds)
+    used = time.monotonic() - ask.began
+    kept = end.kept + used
+    budget = fitting(every, paces, seconds, ask.jobs, once_s, kept)
+
+    def advised(runs_s: float) -> str:
+        return f"--minutes {_AMPLE * (used + runs_s + end.needed) / 60:.2g}"
+
+    if budget.shortest_s > seconds - kept:
         raise RunError(
             f"{rough_seconds(seconds)} are too short for a single run: the shortest takes about "
-            f"{rough_seconds(budget.shortest_s)}; give at least --minutes "
-            f"{3 * budget.shortest_s / 60:.2g}."
+            f"{rough_seconds(budget.shortest_s)}; give at least {advised(budget.shortest_s)}."
+        )
+    if budget.both_sides_s > seconds - kept:
+        show.tell(
+            f"{rough_seconds(seconds)} may be too short to compare training for decisions with "
+            f"training for accuracy; {advised(budget.both_sides_s)} would do."
         )
     show.tell(
-        f"one run takes about: {budget.words}; some {budget.runs:,} fit into "
+        f"one run takes about: {budget.words}; some {max(budget.runs, 1):,} fit into "
         f"{rough_seconds(seconds)}."
     )
     usual, period = usual_epochs(every), usual_period(every)
     if budget.every > period:
         show.tell(
-            f"runs are evaluated every {budget.every} epochs instead of every {period}: here exact "
-            "decisions take more time than training."
+            f"runs are evaluated every {budget.every} epochs instead of every {period}, so that "
+            "more of them fit."
         )
     if budget.epochs < usual:
         show.tell(
             f"runs have {budget.epochs} epochs instead of {usual}, so that every kind gets one; "
             "grant more --minutes in another --out for longer ones."
         )
-    for method in budget.too_slow:
-        show.tell(f"{method} is left out: one run would take more than a third of the time.")
+    if budget.too_slow:
+        show.tell(
+            f"left out, as one run would take more than a third of the time: "
+            f"{', '.join(budget.too_slow)}."
+        )
     if (budget.epochs, budget.every) != (usual, period):
         journal = replace(journal, epochs=budget.epochs, every=budget.every)
-    journal = replace(journal, too_slow=budget.too_slow)
+    journal = replace(journal, too_slow=budget.too_slow, longest_s=budget.longest_s)
     if journal.epochs is None and not budget.too_slow:
         return journal, every, sweep
     sweep, every = _kinds(task, given, request, journal, show)
     return journal, every, sweep
 
 
-def _deadline(granted: float, used: float) -> float:
-    kept = min(max(_CONCLUDE_S, _CONCLUDE_SHARE * granted), _CONCLUDE_MOST_S, granted / 4)
-    return time.monotonic() + granted - kept - used
-
-
 def _nothing(ask: Ask, records: Mapping[str, RunRecord]) -> RunError:
     """Say why no run has a result."""
     failed = next((r for r in records.values() if r.state not in ("done", "interrupted")), None)
+    if failed is None and ask.seconds is None:
+        return RunError("no run was finished; run the same command again to go on.")
     if failed is None:
         return RunError(
             f"not even one run was finished in the time; run the same command again with more "

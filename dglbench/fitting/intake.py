@@ -169,7 +169,7 @@ def _described(dataset: Dataset) -> str:
     problem = dataset.problem
     return (
         f"{len(dataset.labels):,} instances; {problem.groups} groups of {problem.options} options; "
-        f"{problem.rows} rows; {problem.sense}"
+        f"{problem.rows} {'row' if problem.rows == 1 else 'rows'}; {problem.sense}"
     )
 
 

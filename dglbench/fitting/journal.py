@@ -33,6 +33,8 @@ class Journal:
     """Epochs between evaluations, None while from what one costs."""
     too_slow: tuple[str, ...] = ()
     """Methods left out."""
+    longest_s: float | None = None
+    """That a run may take, where this was estimated."""
     seconds: float = 0.0
     """Used so far, by all commands together."""
 

@@ -2,8 +2,9 @@
 
 A kind is a method with a predictor and a start. The accurate kinds train for accuracy and then
 optimise; the decision-focused ones train for decisions. First come, predictor by predictor, a
-baseline, two-stage and the first decision-focused method, so that even little time says something
-of both sides; then the other methods from fresh weights, then all from the warm start.
+baseline, the first decision-focused method and two-stage, so that even little time says something
+of both sides: two-stage has epochs of its own and may take long, a baseline does not. Then come
+the other methods from fresh weights, then all from the warm start.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def _order(predictors: Sequence[str]) -> Iterator[tuple[str, str, str | None]]:
         if baseline in methods():
             yield baseline, baseline, None  # its own predictor
         if predictor:
-            yield "two-stage", predictor, None
             yield first[0], predictor, first[1]
+            yield "two-stage", predictor, None
     for start, method, predictor in itertools.product(_STARTS, DECISION_FOCUSED, predictors):
         if (method, start) != first:
             yield method, predictor, start

@@ -41,7 +41,7 @@ def draw(verdict: Verdict, path: Path) -> None:
         + p9.scale_x_continuous(labels=percent)
         + p9.expand_limits(x=0)
         + p9.labs(x=f"regret on {verdict.test_instances} test instances, with 95 % intervals", y="")
-        + look(_WIDTH_IN, height)
+        + look(_WIDTH_IN, height, axis_text_y=p9.element_text(ha="right", ma="right"))
     )
     with warnings.catch_warnings():
         # plotnine speaks to pandas in ways that newer versions of pandas advise against.

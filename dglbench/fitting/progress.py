@@ -16,9 +16,10 @@ from dglbench.sweep.jobs import Job, News
 from dglbench.training.spec import RunSpec
 from dglbench.words import percent, rough_seconds
 
-__all__ = ["Progress", "Show", "Watch", "configuration"]
+__all__ = ["Lines", "Progress", "Show", "Watch", "configuration"]
 
 _SAVE_EVERY_S = 2.0
+_LINE_EVERY_S = 30.0
 
 
 def configuration(identity: Identity) -> str:
@@ -65,6 +66,31 @@ class Show(Protocol):
 
     def update(self, progress: Progress) -> None:
         """Take in how far the fit is."""
+
+
+class Lines:
+    """Shows a fit in plain lines: when the best changes, and now and then how far it is."""
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say, self._clock = say, clock
+        self._last = clock()
+
+    def tell(self, sentence: str) -> None:
+        """Say it."""
+        self._say(sentence)
+
+    def better(self, sentence: str) -> None:
+        """Say it; that is news enough for a while."""
+        self._last = self._clock()
+        self._say(sentence)
+
+    def update(self, progress: Progress) -> None:
+        """Say how far the fit is, if nothing was said for a while."""
+        if self._clock() - self._last >= _LINE_EVERY_S:
+            self._last = self._clock()
+            self._say(progress.words)
 
 
 class Watch:

@@ -71,8 +71,9 @@ class Verdict:
     """What they were worth."""
     judged_by: str
     runs: int
-    seconds: float
     test_instances: int
+    seconds: float = 0.0
+    """All that the fit took, choosing and judging included; known last."""
 
     @property
     def pays(self) -> bool | None:

@@ -37,7 +37,6 @@ def verdict(out: Path, chosen: str, accurate: float | None) -> Verdict:
         realised=None,
         judged_by="relative",
         runs=2,
-        seconds=1.0,
         test_instances=60,
     )
 

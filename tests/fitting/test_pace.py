@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dglbench.fitting.conclude import reserve
 from dglbench.fitting.pace import FEWEST_EPOCHS, FEWEST_EVALUATIONS, LONGEST_RUN, Pace, fitting
 
 METHODS = ("two-stage", "spo", "spo", "rdgl-newton")
@@ -58,3 +59,32 @@ def test_a_method_of_which_one_run_takes_too_long_is_left_out() -> None:
     assert budget.epochs == FEWEST_EPOCHS
     assert budget.too_slow == ("spo",), "never two-stage, which the others are compared with"
     assert FEWEST_EPOCHS * 10.0 > LONGEST_RUN * 200
+
+
+def test_the_optima_and_the_end_count_too() -> None:
+    free = fitting(kinds(), measured(1.0), 300.0, jobs=1)
+    assert free.epochs == 40
+    assert fitting(kinds(), measured(1.0), 300.0, jobs=1, once_s=60.0).epochs < 40
+    assert fitting(kinds(), measured(1.0), 300.0, jobs=1, kept_s=150.0).epochs < 40
+    assert fitting(kinds(), measured(1.0), 300.0, jobs=1, kept_s=150.0).runs < free.runs
+
+
+def test_one_decision_focused_run_is_made_however_long_decisions_take() -> None:
+    slow = {name: pace._replace(ends=4.0) for name, pace in measured(0.01, 2.0).items()}
+    budget = fitting(kinds(), slow, 15.0, jobs=1, once_s=2.0)
+    assert budget.every > 40 // FEWEST_EVALUATIONS, "fewer evaluations than otherwise"
+    assert budget.both_sides_s <= 15.0
+    assert budget.too_slow == ("spo",)
+    assert budget.longest_s > budget.both_sides_s / 2, "its limit does not stop it"
+    hopeless = fitting(kinds(), slow, 6.0, jobs=1, once_s=2.0)
+    assert hopeless.both_sides_s > 6.0
+    assert hopeless.every == hopeless.epochs
+
+
+def test_the_end_keeps_what_its_decisions_take_and_at_most_half(small_data: Any) -> None:
+    data = small_data(val=100, test=50)
+    quick, slow = (reserve(data, each, 600.0) for each in (1e-5, 0.05))
+    assert quick.kept < 10
+    assert slow.kept > 100 * 0.05 * 12 + 50 * 0.05
+    assert reserve(data, 0.05, 60.0).sureness == 6.0
+    assert reserve(data, 0.05, 20.0).kept == 10.0
