@@ -110,7 +110,7 @@ def predict(predictor: nn.Module, features: torch.Tensor) -> torch.Tensor:
 
     kind = next((weight.dtype for weight in predictor.parameters()), features.dtype)
     size = min(max(_CHUNK_NUMBERS // max(features[0].numel(), 1), 1), _CHUNK_INSTANCES)
-    answers = None
+    answers: torch.Tensor | None = None
     with evaluating(predictor):
         for first in range(0, len(features), size):
             part = features[first : first + size]
