@@ -35,7 +35,7 @@ METHODS = (
 )  # fmt: skip
 FILES = (
     "results", "results/donor", "old", "empty", "file.txt", "missing", "data.parquet",
-    "sweep.toml", "broken.toml", "mine.npz", "new.npz", "plugin.py", "broken.py",
+    "sweep.toml", "broken.toml", "mine.npz", "new.npz", "plugin.py", "broken.py", "runs.dglpack",
     ".", "file.txt/below", "deep/new/folder", "new.parquet",
     "new.csv", "new.png", "new.html", "/proc/nope/x", "a" * 300, "\udcff", "", "~", "results/",
 )  # fmt: skip
@@ -52,7 +52,30 @@ POOLS: dict[str, Sequence[str]] = {
     "name": (*TASKS, "a/b", "../x", "."),
     "solver": ("ortools", "batched", "BATCHED", "gurobi", ""),
     "preset": ("paper", "quick", "PAPER", "nope", ""),
-    "search": ("none", "nope", "", "FULL", "none", "nope", "", "full"),
+    "search": ("none", "nope", "", "FULL", "random", "optuna", "halving", "full"),
+    "tune_seeds": ("0-2", "1", "3-1", "a", ",", "-1", HUGE),
+    "predictor": (
+        "linear",
+        "mlp",
+        "mlp:hidden=0",
+        "mlp:hidden=x",
+        "mlp:",
+        "mlp:nope=1",
+        "mlp:hidden=4,layers=9",
+        "cnn",
+        "linear:units=raw",
+        "linear:units=",
+        "boosted-trees",
+        "LINEAR",
+        ":",
+        "mlp:hidden",
+    ),
+    "lead_in": ("dgl-none:1", "dgl-none", "dgl-none:0", "nope:2", "spo:1,lr=0.1", "spo:x", ":"),
+    "choose": ("best", "last", "BEST", "nope", ""),
+    "optimizer": ("adam", "adamw", "sgd", "lion", ""),
+    "schedule": ("constant", "cosine", "linear", "plateau", "step", ""),
+    "dtype": ("float32", "float64", "float16", ""),
+    "split": ("random", "time", "nope", ""),
     "executor": ("in-process", "nope", ""),
     "scheduler": ("nowhere", ""),
     "figure": ("nope", "", "time-vs-regret ", "Pipelines"),
@@ -70,7 +93,17 @@ GOOD: dict[str, Sequence[str]] = {
     "seed": ("0", "25", "99999"),
     "solver": ("ortools", "batched"),
     "preset": ("paper", "quick"),
-    "search": ("none",),
+    "search": ("none", "random"),
+    "tune_seeds": ("3", "3-4"),
+    "repeats": ("1", "2"),
+    "predictor": ("linear", "mlp:hidden=4", "mlp:hidden=4,layers=2", "linear:units=raw"),
+    "lead_in": ("dgl-none:1", "spo:1"),
+    "choose": ("best", "last"),
+    "optimizer": ("adam", "adamw", "sgd"),
+    "schedule": ("constant", "cosine", "linear", "plateau"),
+    "runs": ("1", "2"),
+    "packs": ("runs.dglpack",),
+    "pack": ("runs.dglpack",),
     "table": ("leaderboard", "runs", "budget", "selected"),
     "format": ("md", "csv", "png"),
     "width": ("column", "3"),
@@ -84,7 +117,7 @@ GOOD: dict[str, Sequence[str]] = {
     "name": ("mine", "shifts"),
     "train_seeds": ("0", "0-1"),
     "config": ("sweep.toml", "settings.toml"),
-    "results": ("results", "old", "results/donor", "."),
+    "results": ("results", "old", "results/donor", ".", "runs.dglpack"),
     "claims_file": ("claims.toml",),
     "out": ("new", "results", "new.parquet"),
     "lr": ("0.1", "1e-9", "1e9", "1e300"),
@@ -100,6 +133,8 @@ FILE_OPTIONS = {
     "config",
     "html",
     "claims_file",
+    "pack",
+    "packs",
     "plot",
     "results",
 }
@@ -165,6 +200,8 @@ def _keep_small(rng: np.random.Generator, verb: str, words: list[str]) -> tuple[
         return (*TINY, *small, "--epochs", "1", "--seeds", "1", "--time-limit", "2")
     if verb == "train":
         return (*TINY, "--n", "3", "--epochs", "1", "--warm-start-epochs", "1", "--time-limit", "2")
+    if verb == "fit":
+        return ("--runs", "1")
     return tiny if verb == "generate" else ()
 
 
@@ -197,7 +234,8 @@ def _assignment(rng: np.random.Generator, group: str) -> str:
 
 
 def _damaged_file(rng: np.random.Generator) -> Case:
-    return pick(rng, (_damaged_run, _damaged_dataset, _damaged_toml, _odd_arrays))(rng)
+    kinds = (_damaged_run, _damaged_dataset, _damaged_toml, _damaged_pack, _odd_arrays)
+    return pick(rng, kinds)(rng)
 
 
 def _damaged_run(rng: np.random.Generator) -> Case:
@@ -253,6 +291,21 @@ def _damaged_dataset(rng: np.random.Generator) -> Case:
     spoil = pick(rng, (spoil_bytes, spoil_dataset))
     state = rng.bit_generator.state
     return Case(words, lambda root: spoil(_resumed(state), root / "data.parquet"))
+
+
+def _damaged_pack(rng: np.random.Generator) -> Case:
+    words = pick(
+        rng,
+        (
+            ("report", "runs.dglpack"),
+            ("report", "runs.dglpack", "results", "--table", "runs"),
+            ("unpack", "runs.dglpack", "--out", "again"),
+            ("verify", "runs.dglpack"),
+            ("pack", "runs.dglpack", "results", "--out", "both.dglpack", "--zip"),
+        ),
+    )
+    state = rng.bit_generator.state
+    return Case(words, lambda root: spoil_bytes(_resumed(state), root / "runs.dglpack"))
 
 
 def _odd_arrays(rng: np.random.Generator) -> Case:

@@ -109,13 +109,19 @@ def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         )
 
 
+# What numpy and zipfile raise on damaged files; encrypted or newer archives are the last two.
+_UNREADABLE = (
+    OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError,
+)  # fmt: skip
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Yield what numpy reads from a file, and close the file even if it is damaged."""
     with path.open("rb") as file:
         try:
             read = np.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise DatasetError(
                 f"{path} cannot be read as numpy arrays ({_brief(error)}); it is damaged, or not "
                 "a numpy file."
@@ -135,7 +141,7 @@ def _archive(path: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         for name in archive.files:
             try:
                 yield name, archive[name]
-            except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            except _UNREADABLE as error:
                 raise DatasetError(
                     f"{name} in {path} cannot be read ({_brief(error)}); save plain arrays of "
                     "numbers, no objects."

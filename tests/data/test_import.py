@@ -254,6 +254,7 @@ def test_a_table_may_give_each_feature_and_label_a_column(cli, tmp_path):
         (["text.txt"], "is not an .npz, .npy or .parquet file"),
         (["text.npz"], "cannot be read"),
         (["text.parquet"], "cannot be read as Parquet"),
+        (["newer.npz"], "cannot be read"),
         (["objects.npz"], "save plain arrays of numbers, no objects"),
         (["twice.npz"], "labels is given twice"),
         (["mine.npz", "--out", "x.csv"], "must end in .parquet"),
@@ -267,6 +268,9 @@ def test_files_that_do_not_serve_are_refused(cli, tmp_path, words, sentence):
     np.savez(tmp_path / "mine.npz", **ITEMS)
     np.savez(tmp_path / "objects.npz", features=np.array([{}, 1], dtype=object))
     np.savez(tmp_path / "twice.npz", labels=ITEMS["labels"], y=ITEMS["labels"])
+    newer = bytearray((tmp_path / "mine.npz").read_bytes())
+    newer[newer.index(b"PK\1\2") + 6] = 109  # the version of zip that it needs, 10.9
+    (tmp_path / "newer.npz").write_bytes(newer)
     outcome = cli("import", *words)
     assert outcome.code == 2
     assert sentence in outcome.err
