@@ -111,7 +111,8 @@ def _read(source: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
 
 # What numpy and zipfile raise on damaged files; encrypted or newer archives are the last two.
 _UNREADABLE = (
-    OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError,
+    OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error,
+    RuntimeError, NotImplementedError,
 )  # fmt: skip
 
 
