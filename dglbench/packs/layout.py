@@ -9,9 +9,11 @@
   the other columns repeat what a reader without dglbench looks for;
 - ``curves.parquet``: the rows of all tables but the decisions, one table after another. ``table``
   names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table,
-  but for what others tell (`dglbench.packs.clocks`, `dglbench.packs.ratios`);
-- ``decisions.parquet``: the options taken for the test instances at the selected epoch; a value
-  that is the optimum's and a regret that is |f* - f|, to the last bit, are left out.
+  but for what others tell (`dglbench.packs.clocks`, `dglbench.packs.ratios`); seconds are whole
+  microseconds, ``solve_us`` for ``solve_s`` (`dglbench.packs.microseconds`);
+- ``decisions.parquet``: the options taken for the test instances at the selected epoch. Optima and
+  values that earlier runs on the same data have, to the last bit, and regrets that are |f* - f|
+  are left out (`dglbench.packs.repeats`).
 
 Equal runs make equal packs, byte for byte.
 """
@@ -22,7 +24,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURVES",
+    "DATA",
     "DECISIONS",
     "MANIFEST",
     "PACK_FORMAT",
@@ -42,9 +45,11 @@ __all__ = [
     "SUFFIX",
     "TABLE_FILES",
     "ULPS",
+    "VALUE",
     "DataDigest",
     "Manifest",
     "data_key",
+    "microseconds",
     "sha256",
     "summary_columns",
     "table_file",
@@ -59,6 +64,8 @@ TABLE_FILES = (RUNS, CURVES, DECISIONS)
 ULPS = "pooled_ulps"
 """A column of the curves: doubles between a pooled regret and what `dglbench.packs.ratios` tells;
 null where the value itself is kept."""
+DATA, VALUE = "data", "value"
+"""Columns of the decisions that `dglbench.packs.repeats` explains."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,11 @@ def table_file(name: str) -> str:
     return DECISIONS if name == "decisions" else CURVES
 
 
+def microseconds(names: Iterable[str]) -> dict[str, str]:
+    """Return the columns of seconds among some, each with its column of microseconds."""
+    return {name: f"{name[:-2]}_us" for name in names if name.endswith("_s")}
+
+
 def curve_schema() -> pa.Schema:
     """Return the columns of all tables but the decisions, each of them once."""
     import pyarrow as pa
@@ -163,14 +175,16 @@ def curve_schema() -> pa.Schema:
     for name, schema in TABLES.items():
         if table_file(name) == CURVES:
             columns |= {column.name: column.type for column in schema}
-    return pa.schema([*columns.items(), (ULPS, pa.int32())])
+    whole = [(name, pa.int32()) for name in microseconds(columns).values()]
+    return pa.schema([*columns.items(), *whole, (ULPS, pa.int32())])
 
 
 def decision_schema() -> pa.Schema:
     """Return the columns of the decisions, each row with its run."""
     import pyarrow as pa
 
-    return pa.schema([pa.field("run", pa.int32()), *TABLES["decisions"]])
+    own = [pa.field(name, pa.int32()) for name in ("run", DATA, VALUE)]
+    return pa.schema([*own, *TABLES["decisions"]])
 
 
 def summary_columns(record: RunRecord) -> dict[str, Any]:

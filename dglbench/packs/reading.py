@@ -15,17 +15,22 @@ import polars as pl
 from dglbench.errors import NewerFormatError, RunError
 from dglbench.packs.clocks import JUDGED, tell_clocks
 from dglbench.packs.layout import (
+    DATA,
     DECISIONS,
     MANIFEST,
     RUNS,
     TABLE_FILES,
     ULPS,
+    VALUE,
     Manifest,
+    microseconds,
     sha256,
     table_file,
 )
+from dglbench.packs.microseconds import in_seconds
 from dglbench.packs.pack_files import read_files
 from dglbench.packs.ratios import tell_pooled
+from dglbench.packs.repeats import tell_repeats
 from dglbench.packs.run_source import RunTables
 from dglbench.runs.record import FORMAT_VERSION, RunRecord
 from dglbench.runs.schemas import TIMING
@@ -132,12 +137,15 @@ class PackRuns:
             for name in columns
         ]
         apart = [ULPS] if table in JUDGED and ULPS in known else []
+        told = [*microseconds(columns).values(), *((DATA, VALUE) if file == DECISIONS else ())]
+        apart += [name for name in told if name in known]
         found: pl.DataFrame = rows.select("run", *asked, *apart).collect()
         if file == DECISIONS:
-            best, achieved = pl.col("optimal_value"), pl.col("achieved_value")
-            found = found.with_columns(achieved.fill_null(best))
-            found = found.with_columns(pl.col("regret").fill_null((best - achieved).abs()))
-        if apart:
+            if DATA not in known:  # packed before 0.3.0, every run for itself
+                found = found.with_columns(pl.col("run").alias(DATA), pl.lit(0).alias(VALUE))
+            return tell_repeats(found)
+        found = in_seconds(found)
+        if ULPS in apart:
             found = tell_pooled(found)
         return tell_clocks(table, found, lambda: self._scan("timing", TIMING.names))
 

@@ -14,19 +14,23 @@ from dglbench.packs.clocks import JUDGED, without_clocks
 from dglbench.packs.data_digests import digest_data
 from dglbench.packs.layout import (
     CURVES,
+    DATA,
     DECISIONS,
     MANIFEST,
     RUNS,
     DataDigest,
     Manifest,
     curve_schema,
+    data_key,
     decision_schema,
     sha256,
     summary_columns,
     table_file,
 )
+from dglbench.packs.microseconds import in_microseconds
 from dglbench.packs.pack_files import write_files
 from dglbench.packs.ratios import without_pooled
+from dglbench.packs.repeats import without_repeats
 from dglbench.packs.run_set import RunSet
 from dglbench.runs.record import RunRecord
 from dglbench.runs.schemas import TABLES
@@ -42,6 +46,7 @@ _COMPRESSED: dict[str, Any] = {
     "compression": "zstd", "compression_level": _LEVEL, "store_schema": False,
     "dictionary_pagesize_limit": 1 << 23,
 }  # fmt: skip
+_DICTIONARY = "dictionary"
 _ROWS = 1 << 20  # in a row group; a table of curves starts a new one
 
 
@@ -75,7 +80,7 @@ def pack(runs: RunSet, path: Path, *, archive: bool = False, force: bool = False
     files = {
         RUNS: _runs_file(runs, names, records),
         CURVES: _curves_file(runs, names),
-        DECISIONS: _decisions_file(runs, names),
+        DECISIONS: _decisions_file(runs, names, records),
     }
     data = digest_data(record.identity for record in records)
     manifest = Manifest(
@@ -110,21 +115,16 @@ def _curves_file(runs: RunSet, names: Sequence[str]) -> bytes:
 
 def _slim(name: str, rows: pa.Table, runs: RunSet, names: Sequence[str]) -> pa.Table:
     """Leave out what a reader can tell from the rest."""
-    import pyarrow as pa
+    import polars as pl
 
     def timing() -> pl.DataFrame:
         return _frame(_numbered(runs, "timing", names, curve_schema()))
 
     frame = _frame(rows)
-    others = {
-        name: pa.nulls(len(rows), pa.float64()) for name in without_clocks(name, frame, timing)
-    }
-    if name in JUDGED:
-        others |= {each.name: each.to_arrow() for each in without_pooled(frame)}
-    for column, values in others.items():
-        at = rows.schema.get_field_index(column)
-        rows = rows.set_column(at, rows.schema.field(at), values)
-    return rows
+    told = without_clocks(name, frame, timing)
+    frame = frame.with_columns(pl.lit(None, pl.Float64).alias(each) for each in told)
+    pooled = without_pooled(frame) if name in JUDGED else ()
+    return _replaced(rows, [*in_microseconds(frame), *pooled])
 
 
 def _frame(rows: pa.Table) -> pl.DataFrame:
@@ -135,20 +135,25 @@ def _frame(rows: pa.Table) -> pl.DataFrame:
     return found
 
 
-def _decisions_file(runs: RunSet, names: Sequence[str]) -> bytes:
-    import pyarrow.compute as pc
+def _decisions_file(runs: RunSet, names: Sequence[str], records: Sequence[RunRecord]) -> bytes:
+    import polars as pl
 
     rows = _numbered(runs, "decisions", names, decision_schema())
-    best, achieved = rows.column("optimal_value"), rows.column("achieved_value")
-    told = pc.abs(pc.subtract(best, achieved))
-    for name, values, guess in (
-        ("regret", rows.column("regret"), told),
-        ("achieved_value", achieved, best),
-    ):
-        at = rows.schema.get_field_index(name)
-        kept = pc.if_else(pc.equal(values, guess), None, values)
-        rows = rows.set_column(at, rows.schema.field(at), kept)
-    return _parquet([rows], stats=False)
+    number: dict[str, int] = {}
+    keys = [number.setdefault(data_key(each.identity), len(number)) for each in records]
+    frame = _frame(rows)
+    data = pl.Series(DATA, keys, pl.Int32).gather(frame["run"])
+    return _parquet(
+        [_replaced(rows, [data, *without_repeats(frame.with_columns(data))])], stats=False
+    )
+
+
+def _replaced(rows: pa.Table, columns: Iterable[pl.Series]) -> pa.Table:
+    for each in columns:
+        at = rows.schema.get_field_index(each.name)
+        field = rows.schema.field(at)
+        rows = rows.set_column(at, field, each.to_arrow().cast(field.type))
+    return rows
 
 
 def _numbered(runs: RunSet, table: str, names: Sequence[str], schema: pa.Schema) -> pa.Table:
@@ -186,16 +191,15 @@ def _parquet(parts: Iterable[pa.Table], *, stats: bool) -> bytes:
     import pyarrow.parquet as pq
 
     parts = list(parts)
-    schema = parts[0].schema
-    floats = [field.name for field in schema if pa.types.is_floating(field.type)]
-    others = [_leaf(field) for field in schema if field.name not in floats]
-    encoded = {name: _encoding(pa.concat_tables(parts).select([name])) for name in floats}
+    whole = pa.concat_tables(parts)
+    encoded = {field.name: _encoding(whole.select([field.name])) for field in whole.schema}
+    named = {_leaf(field): encoded[field.name] for field in whole.schema}
     buffer = io.BytesIO()
     with pq.ParquetWriter(
         buffer,
-        schema,
-        use_dictionary=[*others, *(name for name in floats if encoded[name] == "dictionary")],
-        use_byte_stream_split=[name for name in floats if encoded[name] == "split"],
+        whole.schema,
+        use_dictionary=[leaf for leaf, found in named.items() if found == _DICTIONARY],
+        column_encoding={leaf: found for leaf, found in named.items() if found != _DICTIONARY},
         write_statistics=["table"] if stats else False,
         **_COMPRESSED,
     ) as writer:
@@ -207,18 +211,22 @@ def _parquet(parts: Iterable[pa.Table], *, stats: bool) -> bytes:
 
 def _encoding(column: pa.Table) -> str:
     """Return how a column of numbers takes the least room: what repeats in it decides."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    name = column.column_names[0]
-    options: dict[str, dict[str, Any]] = {
-        "split": {"use_dictionary": False, "use_byte_stream_split": [name]},
-        "dictionary": {"use_dictionary": [name]},
-        "plain": {"use_dictionary": False},
-    }
+    field = column.schema.field(0)
+    number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    if not number:
+        return _DICTIONARY
+    options = [_DICTIONARY, "PLAIN", "BYTE_STREAM_SPLIT"]
+    options += ["DELTA_BINARY_PACKED"] * pa.types.is_integer(field.type)
 
     def room(encoding: str) -> int:
-        buffer = io.BytesIO()
-        pq.write_table(column, buffer, write_statistics=False, **options[encoding], **_COMPRESSED)
+        buffer, own = io.BytesIO(), encoding == _DICTIONARY
+        chosen = {} if own else {"column_encoding": {field.name: encoding}}
+        pq.write_table(
+            column, buffer, use_dictionary=own, write_statistics=False, **chosen, **_COMPRESSED
+        )
         return buffer.tell()
 
     return min(options, key=room)

@@ -13,6 +13,7 @@ import polars as pl
 
 from dglbench.packs.layout import (
     CURVES,
+    DATA,
     DECISIONS,
     MANIFEST,
     RUNS,
@@ -20,20 +21,23 @@ from dglbench.packs.layout import (
     sha256,
     summary_columns,
 )
+from dglbench.packs.microseconds import in_microseconds, in_seconds
 from dglbench.packs.pack_files import read_files, write_files
+from dglbench.packs.repeats import tell_repeats, without_repeats
 from dglbench.runs.record import RunRecord
 
 
 class Opened:
-    """A pack whose parts can be changed."""
+    """A pack whose parts can be changed, as a reader sees them."""
 
     def __init__(self, path: Path) -> None:
         files = read_files(path)
         self.manifest = Manifest.parse(files[MANIFEST], str(path))
         runs = pl.read_parquet(io.BytesIO(files[RUNS]))
         self.records: list[dict[str, Any]] = [json.loads(text) for text in runs["record"]]
-        self.curves = pl.read_parquet(io.BytesIO(files[CURVES]))
-        self.decisions = pl.read_parquet(io.BytesIO(files[DECISIONS]))
+        self.curves = in_seconds(pl.read_parquet(io.BytesIO(files[CURVES])))
+        kept = pl.read_parquet(io.BytesIO(files[DECISIONS]))
+        self.decisions = tell_repeats(kept).with_columns(kept[DATA])
 
     def find(self, method: str) -> int:
         """Return the number of a method's first run."""
@@ -70,7 +74,8 @@ class Opened:
             for record in self.records
         ]
         files = {RUNS: pl.DataFrame(rows, infer_schema_length=None)}
-        files |= {CURVES: self.curves, DECISIONS: self.decisions}
+        files[CURVES] = self.curves.with_columns(in_microseconds(self.curves))
+        files[DECISIONS] = self.decisions.with_columns(without_repeats(self.decisions))
         written = {name: _bytes(frame) for name, frame in files.items()}
         sums = {name: sha256(content) for name, content in written.items()}
         manifest = dataclasses.replace(self.manifest, runs=len(self.records), files=sums)
