@@ -35,7 +35,7 @@ TIMING = _schema(
     ("epoch", pa.int32(), "0 is the set-up, then 1, 2, …; below 0 a lead-in"),
     (
         "loss",
-        pa.float64(),
+        pa.float32(),  # its further digits tell nothing, and would be a tenth of a published log
         "mean training loss of the epoch, in the method's own units; NaN in row 0",
     ),
     ("predict_s", pa.float64(), "forward passes of the predictor"),

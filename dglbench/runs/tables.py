@@ -83,6 +83,7 @@ def empty_table(name: str, *, lists: bool = False) -> pl.DataFrame:
 _TYPES = {
     pa.int32(): pl.Int32,
     pa.int64(): pl.Int64,
+    pa.float32(): pl.Float32,
     pa.float64(): pl.Float64,
     pa.string(): pl.String,
     pa.list_(pa.uint32()): pl.List(pl.UInt32),

@@ -4,9 +4,9 @@
 #
 #   results/reference/make.sh OUT [PACK...]
 #
-# PACK is untuned, restarts, tuned, paper, bounds or pays; all of them by default. PHASE=plan only says how
-# long each sweep takes. More options for all sweeps come from MORE, such as MORE="--epochs 2" for a
-# trial run.
+# PACK is untuned, restarts, tuned, paper, bounds or pays; all of them by default. PHASE=plan only
+# says how long each sweep takes. More options for all sweeps come from MORE, such as
+# MORE="--epochs 2" for a trial run.
 set -eu
 here=$(dirname "$0")
 out=${1:?where to write: $0 OUT [PACK...]}
@@ -44,9 +44,8 @@ from_pieces() {
 make_pack() {
     case $1 in
         untuned) from_pieces "$1" front front-mlp batched transport general scheduling cora terrain ;;
-        restarts) from_pieces "$1" restarts restarts-mlp ;;
         paper) from_pieces "$1" paper paper-qptl ;;
-        bounds | pays) from_pieces "$1" "$1" ;;
+        restarts | bounds | pays) from_pieces "$1" "$1" ;;
         tuned)
             sweep tuning --config "$here/pieces/tuned.toml" --search random --trials 16 \
                 --tune-seeds 0-2 --seeds 10,25,95,101,102 --repeats 8
