@@ -34,11 +34,11 @@ def in_microseconds(rows: pl.DataFrame) -> pl.DataFrame:
 def in_seconds(rows: pl.DataFrame) -> pl.DataFrame:
     """Put seconds back in place of microseconds."""
     pairs = {a: b for a, b in microseconds(rows.columns).items() if b in rows.columns}
-    told = {}
+    derived = {}
     for name, whole in pairs.items():
         exact = rows[whole].is_not_null()
         # numpy divides, polars multiplies by the reciprocal, which is another double
         number = pl.Series(rows[whole].fill_null(0).to_numpy() / _PER_SECOND)
-        told[name] = rows.select(pl.when(exact).then(number).otherwise(pl.col(name)).alias(name))
-    columns = [frame[name] for name, frame in told.items()]
+        derived[name] = rows.select(pl.when(exact).then(number).otherwise(pl.col(name)).alias(name))
+    columns = [frame[name] for name, frame in derived.items()]
     return rows.with_columns(columns).drop(pairs.values())

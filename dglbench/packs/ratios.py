@@ -24,10 +24,10 @@ def without_pooled(rows: pl.DataFrame) -> pl.DataFrame:
     pooled = rows["pooled_regret"].to_numpy().astype(float)
     first = np.zeros(len(rows), bool)
     first[_firsts(rows)] = True
-    told = _told(rows, pooled)
-    near = np.isfinite(told) & np.isfinite(pooled)
+    derived = _derived(rows, pooled)
+    near = np.isfinite(derived) & np.isfinite(pooled)
     apart = np.zeros(len(rows), np.int64)
-    apart[near] = _bits(pooled[near]) - _bits(told[near])
+    apart[near] = _bits(pooled[near]) - _bits(derived[near])
     kept = first | ~near | (np.abs(apart) > _FAR)
     return pl.DataFrame(
         {
@@ -43,11 +43,11 @@ def tell_pooled(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.drop(ULPS)
     apart, kept = rows[ULPS].fill_null(0).to_numpy(), rows[ULPS].is_null().to_numpy()
     pooled = rows["pooled_regret"].to_numpy().astype(float)
-    told = (_bits(_told(rows, pooled)) + apart).view(np.float64)
-    return rows.with_columns(pl.Series("pooled_regret", np.where(kept, pooled, told))).drop(ULPS)
+    derived = (_bits(_derived(rows, pooled)) + apart).view(np.float64)
+    return rows.with_columns(pl.Series("pooled_regret", np.where(kept, pooled, derived))).drop(ULPS)
 
 
-def _told(rows: pl.DataFrame, pooled: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _derived(rows: pl.DataFrame, pooled: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return absolute regrets times the ratio in the first row of each run's split."""
     absolute = rows["absolute_regret"].to_numpy().astype(float)
     firsts = _firsts(rows)

@@ -137,8 +137,8 @@ class PackRuns:
             for name in columns
         ]
         apart = [ULPS] if table in JUDGED and ULPS in known else []
-        told = [*microseconds(columns).values(), *((DATA, VALUE) if file == DECISIONS else ())]
-        apart += [name for name in told if name in known]
+        derived = [*microseconds(columns).values(), *((DATA, VALUE) if file == DECISIONS else ())]
+        apart += [name for name in derived if name in known]
         found: pl.DataFrame = rows.select("run", *asked, *apart).collect()
         if file == DECISIONS:
             if DATA not in known:  # packed before 0.3.0, every run for itself

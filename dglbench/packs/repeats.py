@@ -52,9 +52,9 @@ def tell_repeats(rows: pl.DataFrame) -> pl.DataFrame:
     absent = {name: rows[name].is_null().to_numpy() for name in REPEATED}
     first = optimal[_firsts(rows, *_INSTANCE)]
     optimal = np.where(absent["optimal_value"], first, optimal)
-    told = achieved[_firsts(rows, *_INSTANCE, VALUE)]
-    told = np.where(rows[VALUE].to_numpy() == 0, optimal, told)
-    achieved = np.where(absent["achieved_value"], told, achieved)
+    derived = achieved[_firsts(rows, *_INSTANCE, VALUE)]
+    derived = np.where(rows[VALUE].to_numpy() == 0, optimal, derived)
+    achieved = np.where(absent["achieved_value"], derived, achieved)
     regret = np.where(absent["regret"], np.abs(optimal - achieved), regret)
     found = dict(zip(REPEATED, (optimal, achieved, regret), strict=True))
     return rows.with_columns(**{name: pl.Series(found[name]) for name in REPEATED}).drop(

@@ -121,8 +121,8 @@ def _slim(name: str, rows: pa.Table, runs: RunSet, names: Sequence[str]) -> pa.T
         return _frame(_numbered(runs, "timing", names, curve_schema()))
 
     frame = _frame(rows)
-    told = without_clocks(name, frame, timing)
-    frame = frame.with_columns(pl.lit(None, pl.Float64).alias(each) for each in told)
+    derived = without_clocks(name, frame, timing)
+    frame = frame.with_columns(pl.lit(None, pl.Float64).alias(each) for each in derived)
     pooled = without_pooled(frame) if name in JUDGED else ()
     return _replaced(rows, [*in_microseconds(frame), *pooled])
 

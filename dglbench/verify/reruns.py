@@ -48,9 +48,9 @@ def check_reruns(
         except DglbenchError as error:
             problems.append(f"{name}: it cannot be made again: {error}")
             continue
-        found, told = _compare(subject, name, record, output, exactly=_alike(record, output.record))
+        found, said = _compare(subject, name, record, output, exactly=_alike(record, output.record))
         problems += [f"{name}: {problem}" for problem in found]
-        notes += [f"{name}: {note}" for note in told]
+        notes += [f"{name}: {note}" for note in said]
         same += not found
     good = f"{same} of {len(drawn)} runs drawn with seed {seed} were trained again with the results"
     return judged("reruns", f"{good} that the pack has", problems, notes)
@@ -76,14 +76,14 @@ def _compare(
     notes: list[str] = []
     before, after = _figures(then.selected), _figures(now.selected)
     differ = [key for key in before if not _equal(before[key], after[key])]
-    told = "; ".join(f"{key} {before[key]:.10g}, now {after[key]:.10g}" for key in differ)
+    said = "; ".join(f"{key} {before[key]:.10g}, now {after[key]:.10g}" for key in differ)
     decisions = _other_decisions(subject, name, output)
     if exactly and (differ or decisions):
-        what = told or f"{decisions} decisions differ"
+        what = said or f"{decisions} decisions differ"
         problems.append(f"not the same bits, with the same code, libraries and processor: {what}")
     elif differ:
         far = max(abs(before[k] - after[k]) for k in before if "regret" in k)
-        words = f"other code, versions or processor: {told}"
+        words = f"other code, versions or processor: {said}"
         (notes if far <= TOLERANCE else problems).append(words)
     one, two = (r.summary.train_s if r.summary else 0.0 for r in (then, now))
     if min(one, two) > 0 and not 1 / _SLOWER <= one / two <= _SLOWER:

@@ -98,10 +98,10 @@ def _over_seeds(subject: Subject, search: Search) -> Iterator[str]:
 def _on_one_seed(subject: Subject, search: Search, chosen: RunRecord) -> Iterator[str]:
     """Check a search on one dataset: its number of runs, and the choice."""
     mates = [record for record in subject.records.values() if _mate(record, chosen)]
-    told = search.group.get("runs")
-    if isinstance(told, int) and len(mates) < told:
+    planned = search.group.get("runs")
+    if isinstance(planned, int) and len(mates) < planned:
         yield (
-            f"{told - len(mates)} of the {told} trials of {chosen.identity.method} on "
+            f"{planned - len(mates)} of the {planned} trials of {chosen.identity.method} on "
             f"{search.where} are missing ({search.sweep})"
         )
     if validation_regret(chosen) > min(map(validation_regret, mates)):
