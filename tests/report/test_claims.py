@@ -421,6 +421,17 @@ def test_spread_over_repeats_is_judged_against_the_gaps_between_methods(tmp_path
     assert finding.numbers["spread"] == pytest.approx(apart * (5 / 3) ** 0.5)
 
 
+def test_a_slow_method_with_few_repeats_keeps_no_other_from_being_judged(tmp_path):
+    for place, method in enumerate(("spo", "dgl-1", "dgl-5", "qptl")):
+        for repeat in range(2 if method == "qptl" else 4):
+            step = 0.0 if method == "qptl" else repeat - 1.5
+            end = 0.1 + 0.03 * place + 0.0005 * step
+            plain_run(tmp_path, method, [0.4, end], 0.1, train_seed=repeat)
+    (finding,) = judged(load(tmp_path))["repeats-vary-little"].findings
+    assert finding.outcome == "holds", finding.text
+    assert finding.numbers["spread"] == pytest.approx(0.0005 * (5 / 3) ** 0.5)
+
+
 def test_claims_look_at_a_setting_once_whatever_its_repeats(tmp_path):
     for seed in (10, 25):
         for repeat in range(2):

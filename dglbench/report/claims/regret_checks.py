@@ -178,8 +178,8 @@ class SmallSpread(SettingCheck):
             "the standard deviation of test regret over repeats, root mean square over methods "
             f"that began from a warm start, is at most {100 * self.share_of_gap:g} % of the median "
             "gap between the mean regrets of two methods, at the upper end of its 95 % interval; "
-            f"not so if it is above at the lower end. Needs {_FEWEST_REPEATS} repeats on a data "
-            f"seed and {_FEWEST_METHODS} methods."
+            f"not so if it is above at the lower end. Over methods with {_FEWEST_REPEATS} repeats "
+            f"or more on each data seed; needs {_FEWEST_METHODS} methods."
         )
 
     def _of(self, evidence: Evidence, setting: Comparison) -> Finding:
@@ -187,14 +187,21 @@ class SmallSpread(SettingCheck):
 
         results = matching(setting, self.methods)
         warm = [each for each in results if each.warm_start_regret is not None]
-        cells = [cell for result in warm for cell in result.cells]
         if len(results) < _FEWEST_METHODS or not warm:
             why = f"fewer than {_FEWEST_METHODS} methods, or none that began from a warm start"
             return Finding(setting.title, "absent", why)
-        if min(len(cell.runs) for cell in cells) < 2:
+        # A slow method with few repeats says little of its spread, and keeps no other from it.
+        repeats = {result: min(len(cell.runs) for cell in result.cells) for result in warm}
+        if max(repeats.values()) < 2:
             return Finding(setting.title, "absent", "was not run with repeats")
-        if min(len(cell.runs) for cell in cells) < _FEWEST_REPEATS:
+        if max(repeats.values()) < _FEWEST_REPEATS:
             return Finding(setting.title, "open", f"fewer than {_FEWEST_REPEATS} repeats")
+        cells = [
+            cell
+            for result, number in repeats.items()
+            if number >= _FEWEST_REPEATS
+            for cell in result.cells
+        ]
         free = sum(len(cell.runs) - 1 for cell in cells)
         squares = sum(float(cell.regrets.var(ddof=1)) * (len(cell.runs) - 1) for cell in cells)
         spread = math.sqrt(squares / free)
