@@ -226,7 +226,7 @@ def test_capacities_of_new_instances_are_theirs(cli, tmp_path):
     np.savez(tmp_path / "bare.npz", features=given["features"][:2])
     refused = cli("apply", run, "--data", "bare.npz", "--out", "plan.csv")
     assert refused.code == 2
-    assert "give A, b and mask of the 2 new instances" in refused.err
+    assert "give b by instance: one entry for each of the 2 new instances" in refused.err
     np.savez(tmp_path / "new.npz", features=given["features"][:2], b=[[2.0], [4.0]])
     assert cli("apply", run, "--data", "new.npz", "--out", "plan.csv").code == 0
     plan = pl.read_csv(tmp_path / "plan.csv")
