@@ -89,7 +89,7 @@ class Comparison(NamedTuple):
 
     difference: Estimate
     pays: bool | None
-    """True if the interval lies above 0, False if it does not exceed `SMALL`, None otherwise."""
+    """False if the interval does not exceed `SMALL`, else True if it lies above 0, else None."""
     more: int | None
     """How many more test instances could tell, where these cannot."""
 
@@ -100,7 +100,7 @@ def compare(accurate: Array, focused: Array, instances: Instances) -> Comparison
     paired = instances.shares(accurate) - instances.shares(focused)
     value = float(paired.mean())
     difference = Estimate(value, *percentile_interval(means))
-    pays = True if difference.low > 0 else False if difference.high <= SMALL else None
+    pays = False if difference.high <= SMALL else True if difference.low > 0 else None
     more = None
     if pays is None:
         needed = instances_needed(value, float(paired.std(ddof=1)) if len(paired) > 1 else 0.0)

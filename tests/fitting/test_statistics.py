@@ -41,6 +41,9 @@ def test_a_gain_of_at_most_a_tenth_of_a_point_does_not_pay():
     alike = compare(focused, focused, Instances(OPTIMAL))
     assert alike.pays is False
     assert alike.difference == (0.0, 0.0, 0.0)
+    sure = compare(focused + 0.05 * OPTIMAL / 100, focused, Instances(OPTIMAL))
+    assert 0 < sure.difference.low <= sure.difference.high < SMALL, "sure, and not worth it"
+    assert sure.pays is False
 
 
 def test_between_the_two_nothing_is_claimed_and_more_instances_are_asked_for():

@@ -142,7 +142,7 @@ def _block(
         known = own[~np.isnan(own)]
         mean = geometric_mean(known.tolist())
         some = "" if known.size == counted else f" ({known.size} of {counted})"
-        mean_rank = mean_ranks.get(method)
+        mean_rank = mean_ranks.get(method) if known.size else None
         overall = (
             NOTHING if mean_rank is None else Cell(f"{mean_rank:.2f}", mean_rank),
             Cell(measure.write(mean) + some, mean) if math.isfinite(mean) else NOTHING,
