@@ -141,8 +141,6 @@ class PackRuns:
         apart += [name for name in derived if name in known]
         found: pl.DataFrame = rows.select("run", *asked, *apart).collect()
         if file == DECISIONS:
-            if DATA not in known:  # packed before 0.3.0, every run for itself
-                found = found.with_columns(pl.col("run").alias(DATA), pl.lit(0).alias(VALUE))
             return tell_repeats(found)
         found = in_seconds(found)
         if ULPS in apart:

@@ -141,8 +141,8 @@ class Run:
         if self.record.selected is None or self.judged_by != "relative":
             return False
         test = self.record.selected.test
-        relative, pooled = test.relative_regret, test.pooled_regret
-        return max(relative, pooled) > _NOT_SMALL and not 0.5 <= pooled / relative <= 2
+        less, more = sorted((test.relative_regret, test.pooled_regret))
+        return more > _NOT_SMALL and more > 2 * less
 
     @property
     def test_interval(self) -> tuple[float, float] | None:

@@ -44,13 +44,14 @@ def test_what_is_fitted_at_once_has_no_epoch_to_choose(tmp_path):
     assert "the last epoch counts" not in notes(tmp_path, "leaderboard")
 
 
-def test_relative_regret_far_from_pooled_regret_is_named(tmp_path):
+@pytest.mark.parametrize("relative", [0.27, 0.0])
+def test_relative_regret_far_from_pooled_regret_is_named(tmp_path, relative):
     folder = make_run(tmp_path, "spo")
     assert "twofold" not in notes(tmp_path, "leaderboard")
 
     def around_zero(record):
         test = record["summary"]["selected"]["test"]
-        test.update(relative_regret=0.27, pooled_regret=0.09)
+        test.update(relative_regret=relative, pooled_regret=0.09)
 
     change_record(folder, around_zero)
     assert "matching-50: relative and pooled regret differ" in notes(tmp_path, "leaderboard")
