@@ -92,15 +92,20 @@ class NormalCone:
         return self._balanced(slope)
 
     def average(self, lengths: Array) -> Array:
-        """(B, G, S): the mean unit normal of binding bounds and ≤ rows; = rows cancel.
+        """(B, G, S): the mean unit normal of what binds.
 
-        Bounds are x ≥ 0 and x ≤ 1 of every coordinate; ``lengths`` are those of `row_lengths`.
+        Bounds are x ≥ 0 and x ≤ 1 of every coordinate. An = row, and a group that is not measured
+        from a known option, binds from both sides: its two normals cancel, but count as two of
+        those averaged. ``lengths`` are those of `row_lengths`.
         """
         bounds = np.where(self.full, 1.0, np.where(self.held, 0.0, -1.0))
         bounds[~self.coordinates] = 0.0
         tight = self.binding & ~self.problem.equality & (lengths > 0)
         weights = np.divide(1.0, lengths, out=np.zeros(tight.shape), where=tight)
-        number = np.abs(bounds).sum(axis=(1, 2)) + tight.sum(axis=1)
+        both = self.problem.equality.sum() + (self.coordinates.any(axis=2) & ~self._based).sum(
+            axis=1
+        )
+        number = np.abs(bounds).sum(axis=(1, 2)) + tight.sum(axis=1) + 2 * both
         total = bounds + self.differences(self.problem.prices(weights))
         mean: Array = total / np.maximum(number, 1.0)[:, None, None]
         return mean

@@ -20,6 +20,7 @@ from dglbench.solvers.base import Bounded, Solver
 from dglbench.solvers.ortools_cpsat import CpSatRule, Relaxed
 from dglbench.solvers.ortools_flow import FlowRule, PathRule
 from dglbench.solvers.ortools_integer import SCIP_ERROR, IntegerRule, KnapsackRule
+from dglbench.solvers.ortools_listed import ListRule
 from dglbench.solvers.path_duals import PathDuals
 from dglbench.structure import Paths
 from dglbench.structure.matrices import pick_one
@@ -183,9 +184,10 @@ class OrtoolsSolver(Solver):
     mean of two vertices, that of the batched solver (`PathDuals`), from the flow `decide` finds.
 
     `decide`: min-cost flow for assignment problems with integer b and for paths, dynamic
-    programming for knapsacks with integer weights, GLOP's vertex where vertices are integer
-    anyway (top-k), the relaxation and CP-SAT where rows are whole numbers (scheduling), SCIP
-    for the rest. One solve per instance. Where A differs by instance, each has models of its own.
+    programming for knapsacks with integer weights, a list of all choices for other knapsacks that
+    have few (`ListRule`), GLOP's vertex where vertices are integer anyway (top-k), the relaxation
+    and CP-SAT where rows are whole numbers (scheduling), SCIP for the rest. One solve per
+    instance. Where A differs by instance, each has models of its own.
 
     Reference: OR-Tools, https://developers.google.com/optimization.
     """
@@ -235,7 +237,7 @@ class OrtoolsSolver(Solver):
 
     @cached_property
     def _integer_rule(self) -> IntegerRule:
-        for rule in (FlowRule, PathRule, KnapsackRule):
+        for rule in (FlowRule, PathRule, KnapsackRule, ListRule):
             if rule.fits(self.problem):
                 return rule(self.problem)
         if self.problem.is_integral:

@@ -14,7 +14,6 @@ from dglbench.conformance.probes import PROBES
 from dglbench.plugins import METHODS, plugins
 
 FLIPPED = Path(__file__).with_name("flipped.py")
-AVERAGED = Path(__file__).parents[2] / "benchmarks" / "published_gradient.py"
 # These solve one program after another, or many for each instance.
 SLOW = {"qptl", "rdgl-step", "lodl", "pyepo-rfwo", "pyepo-rfyl", "pyepo-imle", "pyepo-aimle"}
 
@@ -86,7 +85,6 @@ def run(*arguments):
         ("climbing-spo", "descent", FLIPPED),
         ("misstated-dgl", "gradient", FLIPPED),
         ("backwards-dbb", "descent", FLIPPED),
-        ("batch-mean", "gradient", AVERAGED),  # of PyEPO's first SPO+
     ],
 )
 def test_copies_with_a_wrong_gradient_fail(method, check, file):
@@ -98,6 +96,14 @@ def test_copies_with_a_wrong_gradient_fail(method, check, file):
     assert {(check, probe.name) for probe in PROBES} <= failed
     assert document["failed"] == len(failed)
     assert not {name for name, _ in failed} & {"mirror", "unit"}
+
+
+def test_the_averaged_gradient_of_published_runs_is_not_that_of_its_loss():
+    done = run("spo", "--option", "averaged=true", "--json")
+    assert done.returncode == 1, done.stderr
+    failed = {each["check"] for each in json.loads(done.stdout)["checks"]
+              if each["state"] == "fails"}  # fmt: skip
+    assert failed == {"gradient", "descent"}
 
 
 def test_the_command_prints_a_table_and_refuses_what_is_not_there():

@@ -150,18 +150,36 @@ def test_perfect_predictions_are_stationary_up_to_a_factor(name):
     assert gradient.abs().max() < 1e-6
 
 
-def test_points_of_cave_plus_lie_inside_and_those_of_the_hybrid_need_no_projection():
+def test_points_of_cave_plus_lie_inside():
     labels, predictions = values(TOP, 30, 1), values(TOP, 30, 2)
-    for name, projected in (("cave-plus", 30), ("cave-hybrid", 0)):
-        given = {} if name == "cave-plus" else {"solve_ratio": 0.0}
-        method, _ = prepared(name, TOP, labels, predictions, **given)
-        criterion = method._criterion
-        before, gradient = loss_and_gradient(method, predictions, labels)
-        moved = predictions - 0.5 * gradient * 30
-        after, _ = loss_and_gradient(method, moved, labels)
-        assert after < before
-        counted = {phase.name: phase.count for phase in criterion.solver.meter.lap()}
-        assert counted.get("projections", 0) == 2 * projected
+    method, _ = prepared("cave-plus", TOP, labels, predictions)
+    before, gradient = loss_and_gradient(method, predictions, labels)
+    after, _ = loss_and_gradient(method, predictions - 0.5 * gradient * 30, labels)
+    assert after < before
+    assert projections(method) == 60
+
+
+def test_without_projections_the_hybrid_turns_predictions_towards_the_mean_normal():
+    # Not always to a lower loss: its q follows the predictions, and the angle between them is
+    # largest halfway.
+    labels, predictions = values(TOP, 30, 1), values(TOP, 30, 2)
+    method, _ = prepared("cave-hybrid", TOP, labels, predictions, solve_ratio=0.0)
+    _, gradient = loss_and_gradient(method, predictions, labels)
+    cone = NormalCone(TOP, OrtoolsSolver(TOP).relax(labels.numpy()))
+    mean = cone.average(row_lengths(TOP))
+
+    def cosines(values):
+        wanted = cone.differences(values.numpy())
+        along = (wanted * mean).sum(axis=(1, 2))
+        return along / np.linalg.norm(wanted, axis=(1, 2)) / np.linalg.norm(mean, axis=(1, 2))
+
+    assert (cosines(predictions - 0.5 * gradient * 30) > cosines(predictions)).all()
+    assert projections(method) == 0
+
+
+def projections(method):
+    counted = {phase.name: phase.count for phase in method._criterion.solver.meter.lap()}
+    return counted.get("projections", 0)
 
 
 def test_the_mean_normal_is_that_of_bounds_and_binding_rows():
@@ -172,6 +190,9 @@ def test_the_mean_normal_is_that_of_bounds_and_binding_rows():
     mean = NormalCone(at_most, x).average(row_lengths(at_most))[0, :, 0]
     row = np.ones(6) / np.sqrt(6)
     assert mean == pytest.approx((np.array([1, 1, -1, -1, -1, -1]) + row) / 7)
+    exactly = Problem.top_k(6, 2)  # the row binds from both sides: its normals cancel, and count
+    mean = NormalCone(exactly, x).average(row_lengths(exactly))[0, :, 0]
+    assert mean == pytest.approx(np.array([1, 1, -1, -1, -1, -1]) / 8)
 
 
 @pytest.mark.parametrize("method", ["cave", "cave-plus", "cave-hybrid"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from dglbench.statistics import Numbers
 
-__all__ = ["LEAST_SQUARES", "Counterpart", "Published", "counterpart", "published"]
+__all__ = ["LEAST_SQUARES", "Counterpart", "Published", "counterparts", "published"]
 
 LEAST_SQUARES = "least squares"
 
@@ -20,8 +20,10 @@ LEAST_SQUARES = "least squares"
 class Counterpart(NamedTuple):
     """A method of dglbench, and the options that tell it from its siblings."""
 
+    name: str
+    """What tables call it."""
     method: str
-    options: Mapping[str, str]
+    options: Mapping[str, str | bool]
 
 
 _METHODS: dict[str, dict[str, str]] = {
@@ -79,16 +81,22 @@ def published() -> tuple[Published, ...]:
     return tuple(entry for source in _FILES for entry in _read(source))
 
 
-def counterpart(entry: Published) -> Counterpart:
-    """Return the method of ours that re-makes a published one."""
-    options = {}
-    knapsack = entry.setting.startswith("multi-knapsack")
+def counterparts(entry: Published) -> tuple[Counterpart, ...]:
+    """Return what re-makes a published method: the same method first, then what became of it."""
+    method = _METHODS[entry.source][entry.method]
+    options: dict[str, str | bool] = {}
     if entry.method.startswith("LTR "):
         options["ranking"] = entry.method.removeprefix("LTR ")
-    elif knapsack and entry.method != LEAST_SQUARES:
+    elif method == "spo" and entry.setting.startswith("multi-knapsack"):
         # On paths the relaxation has the integer optima, so there either oracle will do.
         options["oracle"] = "relax" if entry.method == "SPO+ relaxed" else "decide"
-    return Counterpart(_METHODS[entry.source][entry.method], options)
+    if method == "spo" and entry.source == "published":
+        # The code of those runs averaged the subgradient over the batch; later PyEPO does not.
+        return (
+            Counterpart(entry.method, method, {**options, "averaged": True}),
+            Counterpart(f"{entry.method}, corrected", method, {**options, "averaged": False}),
+        )
+    return (Counterpart(entry.method, method, options),)
 
 
 def _read(source: str) -> Iterator[Published]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dglbench.report.loading import Run
-from dglbench.report.published.figures import Published, counterpart, published
+from dglbench.report.published.figures import Counterpart, Published, counterparts, published
 from dglbench.statistics import Numbers
 
 __all__ = ["Match", "matches"]
@@ -21,6 +21,8 @@ class Match(NamedTuple):
     """Published runs and ours on the same data seeds."""
 
     published: Published
+    method: str
+    """What ours is called."""
     seeds: tuple[int, ...]
     repeats: tuple[Numbers, ...]
     """By seed: pooled test regrets, one for each training seed."""
@@ -48,14 +50,18 @@ class Match(NamedTuple):
 def matches(runs: Iterable[Run]) -> list[Match]:
     """Return what the runs re-make of the published figures, in their order."""
     ours = [run for run in runs if run.identity.settings.get("source") in _SOURCES]
-    found = (_match(entry, [run for run in ours if _remakes(run, entry)]) for entry in published())
+    found = (
+        _match(entry, each.name, [run for run in ours if _remakes(run, entry, each)])
+        for entry in published()
+        for each in counterparts(entry)
+    )
     return [match for match in found if match is not None]
 
 
 _SOURCES = frozenset(entry.source for entry in published())
 
 
-def _match(entry: Published, runs: Sequence[Run]) -> Match | None:
+def _match(entry: Published, name: str, runs: Sequence[Run]) -> Match | None:
     """Compare the runs that were trained for the published number of epochs, or nearest to it."""
     if not runs:
         return None
@@ -69,20 +75,20 @@ def _match(entry: Published, runs: Sequence[Run]) -> Match | None:
         np.array([_pooled(run) for run in runs if run.identity.seed == seed]) for seed in seeds
     )
     seconds = float(np.mean([run.train_s or 0.0 for run in runs]))
-    return Match(entry, seeds, repeats, epochs, seconds)
+    return Match(entry, name, seeds, repeats, epochs, seconds)
 
 
-def _remakes(run: Run, entry: Published) -> bool:
+def _remakes(run: Run, entry: Published, ours: Counterpart) -> bool:
     """Whether a run is of the same data, method and split."""
-    settings, (method, options) = run.identity.settings, counterpart(entry)
+    settings = run.identity.settings
     return (
         settings["source"] == entry.source
         and run.identity.setting == entry.setting
         and run.identity.seed in entry.seeds
         and (settings["train"], settings["degree"]) == (entry.train, entry.degree)
         and (settings["noise"], settings["features"]) == (_NOISE, _FEATURES)
-        and run.identity.method == method
-        and all(run.options.get(key) == value for key, value in options.items())
+        and run.identity.method == ours.method
+        and all(run.options.get(key, False) == value for key, value in ours.options.items())
     )
 
 
