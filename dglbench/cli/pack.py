@@ -33,6 +33,10 @@ def run(
     zip_: Annotated[
         bool, typer.Option("--zip", help="Write one file instead of a folder of four.")
     ] = False,
+    thin: Annotated[
+        bool,
+        typer.Option("--thin", help="Log seconds by evaluation instead of by epoch: less room."),
+    ] = False,
     plugin: Annotated[
         list[Path] | None,
         typer.Option(
@@ -47,7 +51,8 @@ def run(
     """Write every run of the folders, and the plans of their sweeps, as one pack.
 
     A pack is read wherever a folder of runs is. It holds all that runs logged but the weights,
-    and a digest of every dataset, so that `dglbench verify` can check it.
+    and a digest of every dataset, so that `dglbench verify` can check it. With --thin the seconds
+    and solver calls of the epochs between two evaluations are added up.
     """
     from dglbench.packs.finding import find_runs
     from dglbench.packs.layout import SUFFIX
@@ -61,7 +66,8 @@ def run(
         raise OptionError(f"{out} exists; overwrite it with --force or choose another --out.")
     check_folder(out.parent)
     load_plugins(plugin or [])
-    packed = pack(find_runs(results or [Path("results")]).runs, out, archive=zip_, force=force)
+    runs = find_runs(results or [Path("results")]).runs
+    packed = pack(runs, out, archive=zip_, thin=thin, force=force)
     missing = [data for data in packed.data if data.digest is None]
     for problem in dict.fromkeys(data.problem for data in missing):
         tasks = sorted({data.task for data in missing if data.problem == problem})

@@ -10,7 +10,8 @@
 - ``curves.parquet``: the rows of all tables but the decisions, one table after another. ``table``
   names it, ``run`` is the row of ``runs.parquet``, and each row fills the columns of its table,
   but for what others tell (`dglbench.packs.clocks`, `dglbench.packs.ratios`); seconds are whole
-  microseconds, ``solve_us`` for ``solve_s`` (`dglbench.packs.microseconds`);
+  microseconds, ``solve_us`` for ``solve_s`` (`dglbench.packs.microseconds`). A thin pack has a row
+  of seconds for each evaluation instead of each epoch (`dglbench.packs.thinning`);
 - ``decisions.parquet``: the options taken for the test instances at the selected epoch. Optima and
   values that earlier runs on the same data have, to the last bit, and regrets that are |f* - f|
   are left out (`dglbench.packs.repeats`).

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dglbench.errors import RunError
-from dglbench.packs.clocks import JUDGED, without_clocks
+from dglbench.packs.clocks import JUDGED, tell_clocks, without_clocks
 from dglbench.packs.data_digests import digest_data
 from dglbench.packs.layout import (
     CURVES,
@@ -32,6 +32,7 @@ from dglbench.packs.pack_files import write_files
 from dglbench.packs.ratios import without_pooled
 from dglbench.packs.repeats import without_repeats
 from dglbench.packs.run_set import RunSet
+from dglbench.packs.thinning import thinned
 from dglbench.runs.record import RunRecord
 from dglbench.runs.schemas import TABLES
 
@@ -59,8 +60,13 @@ class Packed(NamedTuple):
     data: tuple[DataDigest, ...]
 
 
-def pack(runs: RunSet, path: Path, *, archive: bool = False, force: bool = False) -> Packed:
-    """Write all runs of a set as one pack; a run that is damaged is refused."""
+def pack(
+    runs: RunSet, path: Path, *, archive: bool = False, thin: bool = False, force: bool = False
+) -> Packed:
+    """Write all runs of a set as one pack; a run that is damaged is refused.
+
+    A ``thin`` pack has clocks by evaluation instead of by epoch.
+    """
     if runs.unreadable:
         name, reason = next(iter(runs.unreadable.items()))
         raise RunError(
@@ -79,7 +85,7 @@ def pack(runs: RunSet, path: Path, *, archive: bool = False, force: bool = False
     records = [runs.records[name] for name in names]
     files = {
         RUNS: _runs_file(runs, names, records),
-        CURVES: _curves_file(runs, names),
+        CURVES: _curves_file(runs, names, thin=thin),
         DECISIONS: _decisions_file(runs, names, records),
     }
     data = digest_data(record.identity for record in records)
@@ -106,22 +112,41 @@ def _runs_file(runs: RunSet, names: Sequence[str], records: Sequence[RunRecord])
     return _parquet([pa.Table.from_pylist(rows)], stats=False)
 
 
-def _curves_file(runs: RunSet, names: Sequence[str]) -> bytes:
-    schema = curve_schema()
+def _curves_file(runs: RunSet, names: Sequence[str], *, thin: bool) -> bytes:
     tables = [name for name in TABLES if table_file(name) == CURVES]
-    parts = [_slim(name, _numbered(runs, name, names, schema), runs, names) for name in tables]
-    return _parquet(parts, stats=True)
+    parts = {name: _numbered(runs, name, names, curve_schema()) for name in tables}
+    if thin:
+        clocks = thinned(_frame(parts["timing"]), _frame(parts["regret"]))
+        parts["timing"] = _as_curves("timing", clocks)
+    timing = _frame(parts["timing"])
+    return _parquet([_slim(name, rows, timing, thin) for name, rows in parts.items()], stats=True)
 
 
-def _slim(name: str, rows: pa.Table, runs: RunSet, names: Sequence[str]) -> pa.Table:
+def _as_curves(table: str, rows: pl.DataFrame) -> pa.Table:
+    """Give rows of one table the columns of all."""
+    import polars as pl
+    import pyarrow as pa
+
+    whole = rows.with_columns(pl.lit(table).alias("table"))
+    arrays = [
+        whole[field.name].to_arrow().cast(field.type)
+        if field.name in whole.columns
+        else pa.nulls(len(rows), field.type)
+        for field in curve_schema()
+    ]
+    fields = [pa.field(field.name, field.type) for field in curve_schema()]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _slim(name: str, rows: pa.Table, timing: pl.DataFrame, thin: bool) -> pa.Table:
     """Leave out what a reader can tell from the rest."""
     import polars as pl
 
-    def timing() -> pl.DataFrame:
-        return _frame(_numbered(runs, "timing", names, curve_schema()))
-
     frame = _frame(rows)
-    derived = without_clocks(name, frame, timing)
+    if thin and name in JUDGED:  # sums in another order differ in their last digits
+        frame = frame.with_columns(pl.lit(None, pl.Float64).alias("elapsed_s"))
+        frame = frame.with_columns(tell_clocks(name, frame, lambda: timing)["elapsed_s"])
+    derived = without_clocks(name, frame, lambda: timing)
     frame = frame.with_columns(pl.lit(None, pl.Float64).alias(each) for each in derived)
     pooled = without_pooled(frame) if name in JUDGED else ()
     return _replaced(rows, [*in_microseconds(frame), *pooled])

@@ -30,7 +30,7 @@ sweep() {
 pack() {
     name=$1
     shift
-    [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --zip --force)
+    [ "${PHASE:-run}" = plan ] || (cd "$out" && $dglbench pack "$@" --out "$name.dglpack" --zip --thin --force)
 }
 
 # Run some pieces and pack them under a name.

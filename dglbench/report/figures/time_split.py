@@ -10,6 +10,7 @@ import polars as pl
 
 from dglbench.clock import PHASES
 from dglbench.report.loading import Report
+from dglbench.report.statistics.epochs import EPOCHS
 from dglbench.report.style.choice import BEST_ONLY, drawn_runs, is_crowded
 from dglbench.report.style.layout import FREE, Layout
 from dglbench.report.style.palette import PHASE_COLOURS, method_order, style
@@ -41,9 +42,10 @@ def data(report: Report, layout: Layout = FREE) -> pl.DataFrame:
     names = ["setting", "method"]
     means = (
         report.table("timing", runs)
+        .with_columns(epochs=EPOCHS)
         .filter(pl.col("epoch") > 0)
         .group_by(names, maintain_order=True)
-        .agg(pl.col(f"{phase}_s").mean().alias(phase) for phase in PHASES)
+        .agg((pl.col(f"{phase}_s").sum() / pl.col("epochs").sum()).alias(phase) for phase in PHASES)
     )
     long = means.unpivot(
         index=names, on=list(PHASES), variable_name="phase", value_name="seconds_per_epoch"

@@ -16,7 +16,10 @@ import polars as pl
 from dglbench.report.loading import Report, Run
 from dglbench.report.style.palette import refresh_period
 
-__all__ = ["epoch_totals", "mean_epoch", "mean_epochs"]
+__all__ = ["EPOCHS", "epoch_totals", "mean_epoch", "mean_epochs"]
+
+EPOCHS = pl.col("epoch").diff().over("run_id").fill_null(1)
+"""The epochs of a row of `timing`: one, or in a thin pack all since the row before."""
 
 _SUMS = ("epoch_s", "solve_s", "refresh_s", "differentiate_s", "solves_train", "solves_refresh")
 
@@ -26,9 +29,10 @@ def epoch_totals(report: Report, runs: Iterable[Run]) -> pl.DataFrame:
     trained = pl.col("epoch") > 0
     return (
         report.table("timing", runs)
+        .with_columns(epochs=EPOCHS)
         .group_by("run_id", "setting", "method", maintain_order=True)
         .agg(
-            trained.sum().alias("epochs"),
+            pl.col("epochs").filter(trained).sum(),
             *(pl.col(name).filter(trained).sum() for name in _SUMS),
             pl.col("refresh_s").filter(~trained).sum().alias("first_refresh_s"),
         )

@@ -17,6 +17,7 @@ import polars as pl
 from dglbench.report.cells import Result
 from dglbench.report.loading import Report, Run
 from dglbench.report.statistics.curves import curves
+from dglbench.report.statistics.epochs import EPOCHS
 from dglbench.report.style.palette import method_order
 from dglbench.statistics import Numbers
 
@@ -57,8 +58,10 @@ class Reach:
         columns = [frame[name].to_numpy() for name in _Curve._fields]
         for run_id, rows in blocks(frame):
             self._curves[run_id] = _Curve(*(column[rows] for column in columns))
-        epochs = report.table("timing", runs).filter(pl.col("epoch") > 0)
-        self._epoch_s = dict(epochs.group_by("run_id").agg(pl.col("epoch_s").mean()).iter_rows())
+        clocks = report.table("timing", runs).with_columns(epochs=EPOCHS)
+        epochs = clocks.filter(pl.col("epoch") > 0).group_by("run_id")
+        mean = pl.col("epoch_s").sum() / pl.col("epochs").sum()
+        self._epoch_s = dict(epochs.agg(mean).iter_rows())
 
     def selected(self, result: Result) -> tuple[float, float]:
         """Return the mean training seconds and solver calls up to the selected epoch."""

@@ -17,6 +17,7 @@ from dglbench.errors import ReportError
 from dglbench.report.cells import Cell as Repeats
 from dglbench.report.cells import Result
 from dglbench.report.loading import Report
+from dglbench.report.statistics.epochs import EPOCHS
 from dglbench.report.statistics.paired import Difference, Pairs
 from dglbench.report.style.palette import style
 from dglbench.report.style.titles import plural
@@ -148,9 +149,10 @@ def _ratio(ratio: Ratio | None, *, alike: bool) -> tuple[Cell, Cell, Cell]:
 
 def _epochs(report: Report) -> dict[tuple[str, str], Numbers]:
     """Return the seconds of all epochs of each cell."""
-    timing = report.table("timing", report.chosen_runs()).filter(pl.col("epoch") > 0)
+    clocks = report.table("timing", report.chosen_runs()).with_columns(epochs=EPOCHS)
+    timing = clocks.filter(pl.col("epoch") > 0)
     runs = {
-        str(rows["run_id"][0]): rows["epoch_s"].to_numpy()
+        str(rows["run_id"][0]): (rows["epoch_s"] / rows["epochs"]).to_numpy()
         for rows in timing.partition_by("run_id", maintain_order=True)
     }
     return {
