@@ -46,6 +46,8 @@ _LEVEL = 19  # of zstd: packs are written once and read often
 _COMPRESSED: dict[str, Any] = {
     "compression": "zstd", "compression_level": _LEVEL, "store_schema": False,
     "dictionary_pagesize_limit": 1 << 23,
+    # One page a column: zstd finds what runs have in common only inside a page.
+    "data_page_size": 1 << 28,
 }  # fmt: skip
 _DICTIONARY = "dictionary"
 _ROWS = 1 << 20  # in a row group; a table of curves starts a new one
@@ -240,15 +242,17 @@ def _encoding(column: pa.Table) -> str:
     import pyarrow.parquet as pq
 
     field = column.schema.field(0)
-    number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-    if not number:
+    listed = pa.types.is_list(field.type)
+    kind = field.type.value_type if listed else field.type
+    whole = pa.types.is_integer(kind)
+    if not (whole or pa.types.is_floating(kind)):
         return _DICTIONARY
     options = [_DICTIONARY, "PLAIN", "BYTE_STREAM_SPLIT"]
-    options += ["DELTA_BINARY_PACKED"] * pa.types.is_integer(field.type)
+    options += ["DELTA_BINARY_PACKED"] * (whole and not listed)
 
     def room(encoding: str) -> int:
         buffer, own = io.BytesIO(), encoding == _DICTIONARY
-        chosen = {} if own else {"column_encoding": {field.name: encoding}}
+        chosen = {} if own else {"column_encoding": {_leaf(field): encoding}}
         pq.write_table(
             column, buffer, use_dictionary=own, write_statistics=False, **chosen, **_COMPRESSED
         )
