@@ -121,8 +121,9 @@ _BAND = {"x": pl.Float64, "method": pl.String, "low": pl.Float64, "high": pl.Flo
 def limits(rows: pl.DataFrame, intervals: Mapping[str, Interval]) -> tuple[float, float]:
     """Return the vertical range: from the lowest regret to a little above the warm start.
 
-    Two-stage starts from scratch, often at many times the warm start's regret;
-    to show that fall would press all that matters into a corner.
+    Two-stage and random weights begin at many times the regret that training ends with; to show
+    that fall would press all that matters into a corner. Without a warm start the range ends as
+    far above the final levels as these lie apart, at least by half of them.
     """
     if rows["seed"].n_unique() > 1:  # as the bands are drawn
         offset = pl.col("seed").replace_strict(seed_offsets(rows), return_dtype=pl.Float64)
@@ -131,7 +132,11 @@ def limits(rows: pl.DataFrame, intervals: Mapping[str, Interval]) -> tuple[float
     known = [found[0] for name in alone["run_id"].unique() if (found := intervals.get(name))]
     best = rows["best_test_regret"].to_list()
     low = min(*best, *known) if known else min(best)
-    top, room = max(rows["test_regret"].to_list()), 0.06
+    level = pl.col("best_test_regret")
+    ends = rows.group_by("run_id", "method").agg(level.last()).group_by("method").agg(level.mean())
+    worst = max(ends["best_test_regret"].to_list())
+    top = min(max(rows["test_regret"].to_list()), worst + max(worst - low, 0.5 * worst))
+    room = 0.06
     if warm := _warm(rows):
         ends = rows.group_by("run_id").agg(pl.col("best_test_regret").last())["best_test_regret"]
         start = max(warm)
