@@ -133,8 +133,9 @@ def limits(rows: pl.DataFrame, intervals: Mapping[str, Interval]) -> tuple[float
     best = rows["best_test_regret"].to_list()
     low = min(*best, *known) if known else min(best)
     level = pl.col("best_test_regret")
-    ends = rows.group_by("run_id", "method").agg(level.last()).group_by("method").agg(level.mean())
-    worst = max(ends["best_test_regret"].to_list())
+    last = rows.group_by("run_id", "method").agg(level.last())
+    means = last.group_by("method").agg(level.mean())["best_test_regret"]
+    worst = max(means.to_list())
     top = min(max(rows["test_regret"].to_list()), worst + max(worst - low, 0.5 * worst))
     room = 0.06
     if warm := _warm(rows):

@@ -24,6 +24,7 @@ __all__ = [
     "paper_options",
     "resolve_data",
     "resolve_protocol",
+    "task_options",
 ]
 
 DEFAULT_SEED = 25
@@ -74,6 +75,17 @@ def paper_options(task: Task, size: int, choice: MethodChoice) -> dict[str, Any]
     A method without any keeps its own defaults.
     """
     return _selected(task.paper().get("selected", {}), size, choice)
+
+
+def task_options(task: Task, choice: MethodChoice) -> dict[str, Any]:
+    """Return what the task's file has, under ``[default]``, for methods trained for decisions.
+
+    One rate suits every task whose predictor is built here from vectors; deep networks want others.
+    """
+    known = {info.name for info in options.describe(choice.cls.Options)}
+    if "start" not in known:
+        return {}
+    return {key: value for key, value in task.paper().get("default", {}).items() if key in known}
 
 
 def _paper_setting(task: Task, name: str) -> dict[str, Any]:

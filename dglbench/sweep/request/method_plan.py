@@ -10,7 +10,7 @@ from typing import Any
 from dglbench import options
 from dglbench.errors import OptionError, SweepError
 from dglbench.plugins import MethodChoice, find_method
-from dglbench.sweep.request.defaults import paper_options
+from dglbench.sweep.request.defaults import paper_options, task_options
 from dglbench.sweep.request.request import Request
 from dglbench.sweep.request.space import Axis, Range, default_ranges, read_axis
 from dglbench.task import Task
@@ -91,10 +91,10 @@ def method_plan(
 def _left_open(
     task: Task, size: int, requests: Sequence[Request], choice: MethodChoice
 ) -> dict[str, Any]:
-    """Return what is taken instead of the method's own defaults: the paper's values, if asked."""
+    """Return what is taken in place of the method's own defaults: the paper's or the task's."""
     asked = (source.values for source in reversed(requests))
     values = next((each for each in asked if each is not None), "default")
-    return paper_options(task, size, choice) if values == "paper" else {}
+    return paper_options(task, size, choice) if values == "paper" else task_options(task, choice)
 
 
 def _parse(choice: MethodChoice, given: Mapping[str, Any], owner: str) -> Any:
