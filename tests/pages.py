@@ -145,8 +145,8 @@ def reduced(words: Sequence[str]) -> list[str]:
     One epoch; at most two repeats and two trials, of presets one; 8 training, 4 validation and
     4 test instances; of sweeps that name no task, matching-10; of published paths the first runs of
     least squares; `fit` makes two runs, `verify` one again; runs are made one at a time and here.
-    What `--data` or a file brings keeps its size. Sweeps of real days and of
-    published knapsacks are planned.
+    What `--data` or a file brings keeps its size. Sweeps of real days, of
+    published knapsacks and of other published methods are planned.
     """
     verb = words[1]
     if verb not in _DROPPED or "--plan" in words:
@@ -162,7 +162,8 @@ def reduced(words: Sequence[str]) -> list[str]:
     if verb == "sweep" and any(word.endswith(tuple(_COPIES)) for word in words):
         return [*words, "--plan"]
     if any(a == "--preset" and b.startswith("published") for a, b in pairwise(words)):
-        return [*kept, *_PUBLISHED] if "batched" in words else [*words, "--plan"]
+        whole = "batched" in words and "--methods" not in words
+        return [*kept, *_PUBLISHED] if whole else [*words, "--plan"]
     kept += _ADDED[verb]
     if verb == "fit" or {"--data", "--config", "--like"} & {*words}:
         return kept
