@@ -127,7 +127,11 @@ _AT_MOST_2 = ("--repeats", "--trials")
 _ADDED = {"sweep": ("--epochs", "1"), "train": ("--epochs", "1"), "fit": ("--runs", "2")}
 _SMALL = ("train=8", "val=4", "test=4")
 _PUBLISHED = ("--methods", "least-squares", "--seeds", "0")
-_COPIES = {"source=semo": "DGLBENCH_SEMO_FILE", "source=icon": "DGLBENCH_ICON_FILE"}
+_COPIES = {
+    "source=semo": "DGLBENCH_SEMO_FILE",
+    "source=icon": "DGLBENCH_ICON_FILE",
+    "cora": "DGLBENCH_CORA_FILE",
+}
 
 
 def without_its_data(words: Sequence[str]) -> bool:

@@ -1,4 +1,7 @@
-"""Progress bars for Python callers, in a terminal or a notebook."""
+"""Progress bars for Python callers, in a terminal or a notebook.
+
+A notebook without ipywidgets shows no bars: there lines are printed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,11 @@ __all__ = ["Told", "fit_bar", "run_bar", "sweep_bar"]
 @contextmanager
 def run_bar(title: str) -> Iterator[Callable[[Progress], None]]:
     """Show the epochs of one run and its lowest validation regret so far."""
-    with _bars() as bars:
+    bars = _bars()
+    if not _can_show(bars):
+        yield _epoch_lines(title)
+        return
+    with bars:
         row = bars.add_task(title, total=None, note="")
 
         def watch(progress: Progress) -> None:
@@ -36,7 +43,11 @@ def run_bar(title: str) -> Iterator[Callable[[Progress], None]]:
 @contextmanager
 def sweep_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Show how many runs of a sweep have ended; call with done, total and the last one."""
-    with _bars() as bars:
+    bars = _bars()
+    if not _can_show(bars):
+        yield lambda done, total, last: print(f"{done} of {total} runs: {last}")
+        return
+    with bars:
         row = bars.add_task("runs", total=None, note="")
 
         def show(done: int, total: int, last: str) -> None:
@@ -47,12 +58,9 @@ def sweep_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def fit_bar(tell: Callable[[str], None] | None = None) -> Iterator[Show]:
-    """Show the time or the runs of a fit, and the best of each side so far; ``tell`` gets lines.
-
-    A notebook without ipywidgets shows no bars: there it prints lines.
-    """
+    """Show the time or the runs of a fit, and the best of each side so far; ``tell`` gets lines."""
     bars = _bars()
-    if bars.console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+    if not _can_show(bars):
         from dglbench.fitting.progress import Lines
 
         yield Lines(tell or print)
@@ -90,6 +98,25 @@ class _FitBar(Told):
         done = progress.runs if progress.of_runs else round(progress.seconds)
         total = progress.of_runs or round(progress.of_seconds or 0)
         self._bars.update(self._row, total=total, completed=min(done, total), note=progress.words)
+
+
+def _epoch_lines(title: str) -> Callable[[Progress], None]:
+    """Print a line whenever another tenth of the epochs has ended."""
+    tenths = 0
+
+    def watch(progress: Progress) -> None:
+        nonlocal tenths
+        now = 10 * max(progress.epoch, 0) // max(progress.epochs, 1)
+        if now > tenths:
+            tenths, best = now, progress.best_val_regret
+            note = "" if best is None else f", validation regret {best:.4f}"
+            print(f"{title}: epoch {progress.epoch} of {progress.epochs}{note}")
+
+    return watch
+
+
+def _can_show(bars: Bars) -> bool:
+    return not bars.console.is_jupyter or importlib.util.find_spec("ipywidgets") is not None
 
 
 def _bars() -> Bars:
