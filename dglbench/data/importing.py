@@ -218,10 +218,13 @@ def understood(dataset: Dataset) -> str:
             _count(len(dataset.labels), "instance"),
             what,
             f"{rows}, {_binding(dataset)} in the first instance",
-            problem.sense,
+            _SENSE_WORDS.get(problem.sense, problem.sense),
             f"features per {_each(dataset)}, {_count(dataset.features.shape[-1], 'number')} each",
         ]
     )
+
+
+_SENSE_WORDS = {"maximise": "maximise (if labels are costs, say minimise)"}
 
 
 def _each(dataset: Dataset) -> str:

@@ -124,6 +124,7 @@ def conclude(
         judged_by=judged_by,
         runs=sum(record.state != "interrupted" for record in made),
         test_instances=len(instances.optimal),
+        minimise=loaded.dataset.problem.sense == "minimise",
     )
     return verdict, model
 

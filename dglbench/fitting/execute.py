@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from dglbench.errors import OptionError, RunError
 from dglbench.fitting.conclude import Reserve, conclude, reserve
-from dglbench.fitting.files import write_model, write_verdict
+from dglbench.fitting.files import looks, write_model, write_verdict
 from dglbench.fitting.intake import Given
 from dglbench.fitting.journal import Journal, open_journal
 from dglbench.fitting.kinds import Kind, families, kinds, methods
@@ -125,8 +125,9 @@ def run_fit(given: Given, ask: Ask, show: Show) -> Fitted:
     path = Path(request.data[0]) if request.data else None
     loaded = load_data(spec.data, spec.data_digest)
     verdict, model = conclude(ask.out, records.values(), loaded, path, end and end.sureness)
+    verdict = replace(verdict, untried=_untried(found, records.values()))
     written = write_model(ask.out, verdict, model)
-    verdict = replace(verdict, seconds=watch.save().seconds)
+    verdict = replace(verdict, seconds=watch.save().seconds, looks=looks(ask.out, verdict))
     return Fitted(verdict, model, [*write_verdict(ask.out, verdict), *written], swept.interrupted)
 
 
@@ -233,6 +234,22 @@ def _within(
         return journal, every, sweep
     sweep, every = _kinds(task, given, request, journal, show)
     return journal, every, sweep
+
+
+def _untried(found: Iterable[Kind], records: Iterable[RunRecord]) -> tuple[str, ...]:
+    """Name what no run was made of: methods with each family of predictors, whatever the start."""
+    tried = {(each.identity.method, _stem(each.identity.predictor)) for each in records}
+    names = {
+        (kind.spec.method, _stem(kind.spec.predictor)): kind.spec.method
+        if kind.spec.method == kind.spec.predictor
+        else f"{kind.spec.method} with {kind.spec.predictor}"
+        for kind in found
+    }
+    return tuple(name for key, name in names.items() if key not in tried)
+
+
+def _stem(predictor: str | None) -> str:
+    return (predictor or "").partition(":")[0]
 
 
 def _nothing(ask: Ask, records: Mapping[str, RunRecord]) -> RunError:

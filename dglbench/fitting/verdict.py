@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dglbench.fitting.progress import configuration
 from dglbench.fitting.statistics import POWER, Comparison, Estimate
 from dglbench.report.statistics.rivals import SMALL
+from dglbench.report.style.titles import listing
 from dglbench.runs.record import RunRecord
 from dglbench.training.calibration import Calibration, Expected
 from dglbench.words import percent, rough_seconds
@@ -72,6 +73,12 @@ class Verdict:
     judged_by: str
     runs: int
     test_instances: int
+    minimise: bool = False
+    """Whether labels are costs."""
+    untried: tuple[str, ...] = ()
+    """Methods, with their predictor, of which there was no run yet."""
+    looks: int = 1
+    """Verdicts of this folder so far that looked at the test instances."""
     seconds: float = 0.0
     """All that the fit took, choosing and judging included; known last."""
 
@@ -85,6 +92,19 @@ class Verdict:
         """The accurate model, where validation chose the other side and that does not pay."""
         other_side = self.focused is not None and self.chosen.record is self.focused.record
         return self.accurate if self.pays is False and other_side else None
+
+    @property
+    def headline(self) -> str:
+        """The answer in a few words."""
+        if self.comparison is None:
+            return "Whether training for decisions pays is open"
+        gain = f"{_points(self.comparison.difference.value)} points of regret"
+        answer = {
+            True: f"Training for decisions pays: it saves {gain}",
+            False: "Training for decisions does not pay",
+            None: "These data cannot tell whether training for decisions pays",
+        }[self.pays]
+        return f"{answer} (early: not all kinds were tried)" if self.untried else answer
 
     def document(self) -> dict[str, Any]:
         """Return ``verdict.json``."""
@@ -103,6 +123,8 @@ class Verdict:
             "sureness": self.sureness._asdict() if self.sureness else None,
             "calibration": self.calibration._asdict() if self.calibration else None,
             "runs": self.runs,
+            "untried": list(self.untried),
+            "looks_at_test": self.looks,
             "seconds": self.seconds,
         }
 
@@ -125,6 +147,11 @@ class Verdict:
             f"{_regret(self.chosen.regret)} on {self.test_instances} test instances.",
             self._pays_words(),
         ]
+        if self.untried:
+            said.append(
+                "Too early to rely on: there is no run yet of "
+                f"{listing(list(self.untried), 4)}. Grant more time or runs."
+            )
         if self.others:
             said.append(
                 "Beside it: "
@@ -136,15 +163,15 @@ class Verdict:
             )
         if self.sureness:
             said.append(
-                f"How sure the choice is: with other validation instances another of the best "
-                f"{self.sureness.runs} runs would have been chosen in "
-                f"{percent(self.sureness.another_run, 0)} of the cases, and the other way of "
-                "training (for accuracy or for decisions) in "
-                f"{percent(self.sureness.another_side, 0)}."
+                "How sure the choice is: with other validation instances the other way of "
+                "training (for accuracy or for decisions) would have been chosen in "
+                f"{percent(self.sureness.another_side, 0)} of the cases, and another of the best "
+                f"{self.sureness.runs} runs, often much like it, in "
+                f"{percent(self.sureness.another_run, 0)}."
             )
         if self.expected is not None and self.realised is not None:
             said.append(
-                f"What a plan is worth: {self.expected.words}; "
+                f"What a plan {'costs' if self.minimise else 'is worth'}: {self.expected.words}; "
                 f"on the test instances it was {self.realised:.6g}."
             )
         said.append(f"Cost: {self.runs} runs in {rough_seconds(self.seconds)}.")
@@ -168,8 +195,8 @@ class Verdict:
             )
         if self.pays is False:
             return (
-                f"Training for decisions does not pay here: {with_} against {without}; it gains "
-                f"{points}, no more than {_points(SMALL)}."
+                f"Training for decisions does not pay here: {with_} against {without}, a gain of "
+                f"{points}; gains up to {_points(SMALL)} count as none."
             )
         if self.comparison.more is None:
             tells = "the two models decide alike on all of them"

@@ -29,7 +29,9 @@ def test_items_need_no_padding_by_hand():
 def test_it_says_what_it_understood():
     said = understood(import_arrays(ITEMS))
     assert said.startswith("20 instances; 6 items to take or leave; 2 capacity rows, ")
-    assert said.endswith("maximise; features per item, 4 numbers each")
+    assert said.endswith(
+        "maximise (if labels are costs, say minimise); features per item, 4 numbers each"
+    )
     said = understood(import_arrays(PICKS))
     assert "5 groups of 3 options; 3 capacity rows, all binding in the first instance" in said
 

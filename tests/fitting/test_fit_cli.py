@@ -42,7 +42,10 @@ def test_from_arrays_to_a_plan(tmp_path: Path, process: Callable[..., Any]) -> N
     assert "best accurate" in done.err
     assert "Chosen by validation: " in done.out
     assert "What a plan is worth: expect" in done.out
+    assert "Too early to rely on: there is no run yet of " in done.out
     verdict = chosen(tmp_path / "fitted")
+    assert "two-stage with mlp" not in verdict["untried"]
+    assert verdict["looks_at_test"] == 1
     explained = (DOCS / "logs.md").read_text("utf-8")
     assert all(f"| `{key}` |" in explained for key in verdict)
     assert set(verdict) >= {"pays", "chosen", "test_regret", "accurate_test_regret", "seconds"}
@@ -63,6 +66,12 @@ def test_from_arrays_to_a_plan(tmp_path: Path, process: Callable[..., Any]) -> N
     again = process("fit", "mine.npz", "--runs", "6")
     assert again.code == 0, again.err
     assert chosen(tmp_path / "fitted")["chosen"] == verdict["chosen"]
+    assert chosen(tmp_path / "fitted")["looks_at_test"] == 1
+
+    more = process("fit", "mine.npz", "--runs", "7")
+    assert more.code == 0, more.err
+    assert chosen(tmp_path / "fitted")["looks_at_test"] == 2
+    assert "earlier verdicts" in (tmp_path / "fitted" / "verdict.md").read_text()
 
 
 @pytest.mark.slow
