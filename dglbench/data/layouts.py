@@ -201,6 +201,11 @@ def _flat_rows(A: Array, width: int) -> Array:
     if flat.ndim == 2 and flat.shape[1] == width:
         return flat
     hint = " It fits as A.T." if A.ndim == 2 and A.shape[0] == width else ""
+    if A.ndim == 2 and 1 < A.shape[1] < width and width % A.shape[1] == 0:
+        hint += (
+            f" Where each of {width // A.shape[1]} groups picks one of {A.shape[1]} options, give "
+            f"groups = {width // A.shape[1]}, or labels of shape (instances, groups, options)."
+        )
     raise DatasetError(
         f"A has shape {shape_words(A.shape)} for labels of {width} per instance; wanted (rows, "
         f"{width}).{hint}"

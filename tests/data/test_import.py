@@ -315,3 +315,14 @@ def test_a_mask_may_differ_by_instance():
     dataset = import_arrays({**PICKS, "mask": mask})
     assert np.array_equal(dataset.problem.mask, mask)
     assert "5 groups of 2 to 3 options" in understood(dataset)
+
+
+def test_labels_without_groups_are_named_where_a_has_a_column_for_each_option():
+    given_arrays = {
+        "features": np.zeros((10, 3)),
+        "labels": np.ones((10, 12)),
+        "A": np.eye(4),
+        "b": np.ones(4),
+    }
+    with pytest.raises(DatasetError, match=r"each of 3 groups picks one of 4 options, give groups"):
+        import_arrays(given_arrays)
