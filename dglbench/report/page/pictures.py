@@ -51,7 +51,7 @@ class Picture(NamedTuple):
     packed: bool
     """Whether it is long and therefore compressed; the page's script unpacks it."""
     csv: str
-    """A ``data:`` link, or one to the figure that has the same data; empty where none is drawn."""
+    """A ``data:`` link, or one to the figure whose data hold these; empty where none is drawn."""
     width_px: int
 
 
@@ -62,7 +62,7 @@ def pictures(
     from dglbench.report import figures
 
     drawn, undrawn = [], []
-    seen: dict[str, str] = {}
+    seen: dict[str, frozenset[str]] = {}
     for name, figure in figures.FIGURES.items():
         watch(f"drawing {name}")
         try:
@@ -76,9 +76,11 @@ def pictures(
             continue
         # Setting, seed and method name a run; its folder's name in every row would double the page.
         csv = "" if data.is_empty() else _shortened(data.drop("run_id", strict=False)).write_csv()
-        same = next((other for other, known in seen.items() if known == csv), None)
+        # The curves of one seed each are among those of all: a page need not hold them twice.
+        rows = frozenset(csv.splitlines())
+        same = next((other for other, known in seen.items() if rows <= known), None)
         link = f"#figure-{same}" if csv and same else csv and csv_link(csv)
-        seen[name] = csv
+        seen[name] = rows
         packed = len(svg) > LONG_TEXT
         encoded = pack(svg) if packed else base64.b64encode(svg.encode()).decode()
         words = figure.title, figure.caption
